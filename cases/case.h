@@ -1,0 +1,39 @@
+// What a case is: one question about kernel behaviour, and how to find out.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "fixtures/probe/requirement.h"
+
+namespace holdfast {
+
+class Experiment;
+
+/// A case is one file, cases/FAMILY/NAME.cpp, that defines one of these under the name FAMILY_NAME in
+/// holdfast::cases; the build finds it by the file's name.
+struct Case {
+    /// "family.case".
+    std::string_view name;
+    /// One sentence that completes "This case ...": shown by `list`.
+    std::string_view summary;
+    /// How it finds out, in a few sentences: shown by `explain`.
+    std::string_view method;
+    /// What it needs besides what its filesystem needs.
+    std::vector<Requirement> needs{};
+    /// The image is filled with poison before mkfs, so that stale bytes can be told from zeros.
+    bool poisoned = false;
+    /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
+    std::chrono::seconds time_bound{30};
+    /// Observes, through the experiment. Throws Failure when the surroundings fail.
+    void (*run)(Experiment&) = nullptr;
+
+    [[nodiscard]] std::string_view family() const { return name.substr(0, name.find('.')); }
+};
+
+/// Every case that comes with Holdfast, by family and name.
+[[nodiscard]] std::span<const Case* const> shipped_cases();
+
+}  // namespace holdfast
