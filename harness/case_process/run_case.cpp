@@ -1,0 +1,50 @@
+#include "harness/case_process/run_case.h"
+
+#include <optional>
+
+#include "cases/experiment.h"
+#include "fixtures/base/failure.h"
+
+namespace holdfast {
+namespace {
+
+std::string device_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void check(DisposableFilesystem& filesystem, const Tell& tell) {
+    tell(message::phase(phase_unmount));
+    filesystem.unmount();
+    tell(message::phase(phase_fsck));
+    if (const auto report = filesystem.finish(); report.damaged) tell(message::damage(report));
+}
+
+// A filesystem is checked also after a case that failed: damage says more about the kernel than that failure.
+void run_and_check(const Case& one, DisposableFilesystem& filesystem, std::uint64_t seed, const Tell& tell) {
+    Experiment experiment{filesystem, seed,
+                          [&](const Observation& observation) { tell(message::observation(observation)); }};
+    try {
+        tell(message::phase(phase_case));
+        one.run(experiment);
+    } catch (const Skipped& skipped) {
+        tell(message::skipped(skipped.why));
+    } catch (const std::exception& error) {
+        tell(message::broken(error.what()));
+    }
+    check(filesystem, tell);
+}
+
+}  // namespace
+
+void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directory, std::uint64_t seed,
+              const Tell& tell) {
+    try {
+        tell(message::phase(phase_mkfs));
+        DisposableFilesystem filesystem{recipe, directory, one.poisoned ? Blank::poison : Blank::zeros};
+        tell(message::device(device_name(filesystem.disk().device_path())));
+        run_and_check(one, filesystem, seed, tell);
+    } catch (const std::exception& error) {
+        tell(message::broken(error.what()));
+    }
+    tell(message::done());
+}
+
+}  // namespace holdfast

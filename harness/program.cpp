@@ -1,0 +1,55 @@
+#include "harness/program.h"
+
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "fixtures/base/failure.h"
+#include "harness/case_process/gtest_program.h"
+#include "harness/verbs/verb.h"
+
+namespace holdfast {
+namespace {
+
+constexpr int status_bad_input = 2;
+constexpr int status_broken = 3;
+
+int run_verb(const Contents& contents, int argc, char** argv) {
+    CLI::App app{"Holdfast tests how the kernel preallocates, appends and crashes, on filesystems made for the purpose."};
+    app.name("holdfast");
+    app.footer(
+        "Cases also run as GoogleTest tests: holdfast --gtest_filter='aio_append.*/ext4', --gtest_list_tests, ...\n"
+        "`holdfast VERB --help` shows the options of a verb, with an example.");
+    app.set_version_flag("--version", std::string{"holdfast 1.0"});
+    app.require_subcommand(1);
+    Action action;
+    add_run(app, contents, action);
+    add_list(app, contents, action);
+    add_explain(app, contents, action);
+    add_doctor(app, contents, action);
+    add_clean(app, action);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : status_bad_input;
+    }
+    return action();
+}
+
+}  // namespace
+
+int run_program(const Contents& contents, int argc, char** argv) {
+    try {
+        if (is_gtest_command_line(argc, argv)) return run_gtest_program(contents, argc, argv);
+        return run_verb(contents, argc, argv);
+    } catch (const BadInput& error) {
+        fmt::print(stderr, "holdfast: {}\n", error.what());
+        return status_bad_input;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "holdfast: {}\n", error.what());
+        return status_broken;
+    }
+}
+
+}  // namespace holdfast

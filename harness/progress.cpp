@@ -1,0 +1,44 @@
+#include "harness/progress.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace holdfast {
+namespace {
+
+bool needs_attention(Verdict verdict) { return blames_kernel(verdict) || verdict == Verdict::broken; }
+
+}  // namespace
+
+Progress::Progress(std::size_t total, bool terminal, TextStyle style)
+    : total_(total), terminal_(terminal), style_(style) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::finished(const Planned& planned, const CaseResult& result) {
+    ++done_;
+    if (terminal_ && !needs_attention(result.verdict)) return;
+    clear();
+    fmt::print(stderr, "[{}/{}] {} {} ({:.2f} s){}{}\n", done_, total_, format_verdict(result.verdict, style_),
+               planned.name(), result.seconds, result.reason.empty() ? "" : ": ", result.reason);
+}
+
+void Progress::ticked(const std::vector<const RunningCase*>& running) {
+    if (!terminal_) return;
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    auto line = fmt::format("case {} of {}, {:.0f} s:", std::min(done_ + running.size(), total_), total_, elapsed.count());
+    for (const auto* one : running) line += fmt::format(" {} ({:.0f} s)", one->planned().name(), one->seconds());
+    if (line.size() > style_.columns) line.resize(style_.columns);
+    fmt::print(stderr, "\r\033[K{}", line);
+    std::fflush(stderr);
+    line_shown_ = true;
+}
+
+void Progress::clear() {
+    if (!line_shown_) return;
+    fmt::print(stderr, "\r\033[K");
+    line_shown_ = false;
+}
+
+}  // namespace holdfast

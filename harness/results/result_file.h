@@ -1,0 +1,45 @@
+// The result file while it grows, and reading it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "harness/results/result.h"
+
+namespace holdfast {
+
+/// Writes a result file. Whenever the run is killed, the file is one complete JSON object with the cases that were
+/// added: every version of it is written aside, where possible without a name, and renamed into place.
+/// Writing may take a twentieth of the run and no more, so that among many thousands of cases the latest few may wait
+/// for the next version. Not safe for use by several threads at once.
+class ResultFile {
+ public:
+    /// Writes the first version, without cases. Throws BadInput where the file cannot be made: its directory does not
+    /// exist or may not be written to, or the path is something else than a file.
+    ResultFile(std::filesystem::path path, RunInfo run, MachineInfo machine);
+
+    /// Throws SystemFailure where the file cannot be written (a full disk).
+    void add(const CaseResult& result);
+    /// Writes all that was added and makes it durable (fsync). To be called on every end but SIGKILL; may be repeated.
+    void finish();
+
+ private:
+    [[nodiscard]] std::string text() const;
+    void write(bool durable);
+    [[nodiscard]] double seconds_since_start() const;
+
+    std::filesystem::path path_;
+    RunInfo run_;
+    MachineInfo machine_;
+    std::chrono::steady_clock::time_point start_;
+    /// The cases so far, each as JSON, with commas between.
+    std::string cases_{};
+    VerdictCounts summary_{};
+    std::chrono::steady_clock::duration spent_writing_{};
+};
+
+/// Throws BadInput naming file, line and field.
+[[nodiscard]] Results read_result_file(const std::filesystem::path& path);
+
+}  // namespace holdfast

@@ -1,0 +1,63 @@
+#include "harness/supervise/process_stacks.h"
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace holdfast {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const fs::path& file) {
+    std::ifstream stream{file};
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
+
+// The third field of /proc/PID/stat, which follows the name in parentheses.
+std::string state_of(const fs::path& thread) {
+    const auto stat = first_line(thread / "stat");
+    const auto end = stat.rfind(')');
+    return end != std::string::npos && end + 2 < stat.size() ? stat.substr(end + 2, 1) : std::string{"?"};
+}
+
+// Lines of /proc/PID/stack look like "[<0>] io_schedule+0x46/0x70".
+nlohmann::json stack_of(const fs::path& thread) {
+    std::ifstream stream{thread / "stack"};
+    auto frames = nlohmann::json::array();
+    std::string line;
+    while (std::getline(stream, line)) {
+        const auto begin = line.find("] ");
+        if (begin == std::string::npos) continue;
+        frames.push_back(line.substr(begin + 2, line.find('+', begin) - begin - 2));
+    }
+    if (!frames.empty()) return frames;
+    return stream.bad() || !fs::exists(thread) ? nlohmann::json("gone") : nlohmann::json("not readable, or running");
+}
+
+}  // namespace
+
+nlohmann::json stacks_of_group(pid_t group) {
+    auto stacks = nlohmann::json::array();
+    std::error_code ignored;
+    for (const auto& process : fs::directory_iterator{"/proc", ignored}) {
+        const auto name = process.path().filename().string();
+        pid_t id = 0;
+        if (std::from_chars(name.data(), name.data() + name.size(), id).ec != std::errc{}) continue;
+        if (::getpgid(id) != group) continue;
+        for (const auto& thread : fs::directory_iterator{process.path() / "task", ignored})
+            stacks.push_back({{"process", id},
+                              {"thread", std::stol(thread.path().filename().string())},
+                              {"name", first_line(thread.path() / "comm")},
+                              {"state", state_of(thread.path())},
+                              {"stack", stack_of(thread.path())}});
+    }
+    return stacks;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,225 @@
+// The program from the outside: what it leaves behind, how it ends, what it says to bad input.
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fixtures/base/child_process.h"
+#include "fixtures/base/failure.h"
+#include "fixtures/filesystem/mount.h"
+#include "harness/results/result_file.h"
+#include "harness/testing/left_behind.h"
+
+namespace holdfast {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// A directory of the test's own, gone with it.
+class Scratch {
+ public:
+    Scratch() {
+        auto name = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) throw SystemFailure("mkdtemp", errno);
+        path_ = name;
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    ~Scratch() { std::filesystem::remove_all(path_); }
+
+    [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+    std::filesystem::path write(std::string_view name, std::string_view text) const {
+        std::ofstream{path_ / name} << text;
+        return path_ / name;
+    }
+
+ private:
+    std::filesystem::path path_;
+};
+
+// Marks all that the tests start, before they start anything.
+class Mark : public testing::Environment {
+ public:
+    void SetUp() override { ::setenv(mark_variable, std::to_string(::getpid()).c_str(), 1); }
+};
+const auto* const mark = testing::AddGlobalTestEnvironment(new Mark);
+
+ToolRun holdfast(const std::vector<std::string>& arguments) { return run_tool(HOLDFAST, arguments); }
+
+// Runs the planted case and gives back its result.
+CaseResult planted(const std::string& name) {
+    const Scratch scratch;
+    const auto file = scratch / "results.json";
+    run_tool(HOLDFAST_PLANTED, {"run", "planted." + name, "--filesystem", "ext4", "--results", file.string()});
+    return read_result_file(file).cases.at(0);
+}
+
+TEST(Planted, StaleByteIsFail) {
+    const auto result = planted("stale_byte");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.to_json().dump(), HasSubstr("poison of sector"));
+}
+
+TEST(Planted, WrongErrnoIsFail) {
+    const auto result = planted("wrong_errno");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("expected"));
+}
+
+TEST(Planted, HungCaseIsHangWithItsStacks) {
+    const auto result = planted("hung_case");
+    EXPECT_EQ(result.verdict, Verdict::hang) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("running the case"));
+    EXPECT_FALSE(result.evidence.at("stacks").empty());
+}
+
+TEST(Planted, CrashingCaseIsFailWithTheSignal) {
+    const auto result = planted("crashing_case");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("SIGSEGV"));
+}
+
+TEST(Planted, DamagedFilesystemIsCrash) {
+    const auto result = planted("damaged_filesystem");
+    EXPECT_EQ(result.verdict, Verdict::crash) << result.reason;
+    EXPECT_THAT(result.evidence.at("fsck").at("command").get<std::string>(), HasSubstr("e2fsck"));
+}
+
+TEST(Run, OfTheDefaultMatrixLeavesNothingBehind) {
+    const Scratch scratch;
+    const auto before = Traces::now();
+    const auto run = holdfast({"run", "--jobs", "2", "--results", (scratch / "results.json").string()});
+    EXPECT_EQ(run.ending.status, 0) << run.output;
+    EXPECT_EQ(Traces::now(), before) << Traces::now().since(before);
+    const auto results = read_result_file(scratch / "results.json");
+    EXPECT_GE(results.cases.size(), 24U);
+    for (const auto& result : results.cases)
+        EXPECT_FALSE(blames_kernel(result.verdict) || result.verdict == Verdict::broken)
+            << result.name << "/" << result.filesystem << ": " << result.reason;
+}
+
+class KilledRun : public testing::TestWithParam<int> {};
+
+// At twenty random moments, cases running, two at once.
+TEST_P(KilledRun, LeavesNothingBehindAndAReadableFile) {
+    const Scratch scratch;
+    const auto file = scratch / "results.json";
+    const auto before = Traces::now();
+    std::random_device random;
+    std::uniform_int_distribution<int> delay{0, 2500};
+    for (int moment = 0; moment < 20; ++moment) {
+        const int milliseconds = delay(random);
+        const Descriptor output{::memfd_create("output", MFD_CLOEXEC)};
+        auto child = ChildProcess::start({.program = HOLDFAST,
+                                          .arguments = {"run", "--jobs", "2", "--results", file.string()},
+                                          .output = output.get()});
+        if (!child.wait_for(std::chrono::milliseconds{milliseconds})) ::kill(child.id(), GetParam());
+        const auto ending = child.wait();
+        if (GetParam() == SIGKILL)
+            EXPECT_EQ(ending.signal, SIGKILL);
+        else
+            EXPECT_THAT(ending.status, testing::AnyOf(128 + GetParam(), testing::Optional(0))) << milliseconds << " ms";
+        EXPECT_TRUE(gone_within(before, 5)) << milliseconds << " ms: " << Traces::now().since(before);
+        if (std::filesystem::exists(file)) EXPECT_NO_THROW((void)read_result_file(file));
+        std::filesystem::remove(file);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(By, KilledRun, testing::Values(SIGINT, SIGTERM, SIGKILL),
+                         [](const auto& info) { return std::string{"SIG"} + sigabbrev_np(info.param); });
+
+TEST(BadInput, NamesFileLineAndField) {
+    const Scratch scratch;
+    const auto recipe = scratch.write("mine.json", "{\n  \"name\": \"mine\",\n  \"describes\": \"x\",\n  \"type\": \"ext5\"\n}\n");
+    const auto run = holdfast({"run", "--recipe", recipe.string()});
+    EXPECT_EQ(run.ending.status, 2);
+    EXPECT_THAT(run.output, AllOf(HasSubstr("mine.json:4"), HasSubstr("type"), HasSubstr("ext3, ext4, xfs, btrfs")));
+}
+
+TEST(BadInput, NamesWhatThereIs) {
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"run", "--filesystem", "ext5"}, {"run", "nothing.at_all"}, {"run", "--profile", "mine"}, {"explain", "x"},
+             {"run", "--results", "/nonexistent/file.json"}, {"run", "--jobs", "0"}, {"run", "--format", "xml"}, {"walk"}, {}}) {
+        const auto run = holdfast(arguments);
+        EXPECT_EQ(run.ending.status, 2) << format_command("holdfast", arguments) << "\n" << run.output;
+        EXPECT_FALSE(run.output.empty());
+    }
+}
+
+ToolRun as_nobody(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
+                                         "--inh-caps=-all", HOLDFAST});
+    return run_tool("setpriv", arguments);
+}
+
+TEST(WithoutRoot, WhatOnlyLooksWorks) {
+    for (const auto& arguments :
+         std::vector<std::vector<std::string>>{{"list"}, {"explain", "aio_append.at_eof"}, {"doctor"}, {"--help"},
+                                               {"run", "--help"}, {"--gtest_list_tests"}, {"clean", "--dry-run"}}) {
+        const auto run = as_nobody(arguments);
+        EXPECT_EQ(run.ending.status, 0) << format_command("holdfast", arguments) << "\n" << run.output;
+    }
+}
+
+TEST(WithoutRoot, RunSaysInOneLineWhatIsMissing) {
+    const auto run = as_nobody({"run", "--results", "/dev/null"});
+    EXPECT_EQ(run.ending.status, 3) << run.output;
+    EXPECT_THAT(run.output, HasSubstr("CAP_SYS_ADMIN"));
+    EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1) << run.output;
+}
+
+CaseResult run_one(const std::string& name, const std::string& filesystem) {
+    const Scratch scratch;
+    const auto file = scratch / "results.json";
+    holdfast({"run", name, "--filesystem", filesystem, "--results", file.string()});
+    return read_result_file(file).cases.at(0);
+}
+
+TEST(Missing, MkfsIsSkip) {
+    enter_private_namespace();
+    const Mount hidden{"/dev/null", *find_tool("mkfs.xfs"), "none", "bind"};
+    const auto result = run_one("fallocate.modes", "xfs");
+    EXPECT_EQ(result.verdict, Verdict::skip);
+    EXPECT_THAT(result.reason, AllOf(HasSubstr("mkfs.xfs"), HasSubstr("xfsprogs")));
+}
+
+TEST(Missing, LoopControlIsBroken) {
+    enter_private_namespace();
+    const Mount hidden{"/dev/null", "/dev/loop-control", "none", "bind"};
+    const auto result = run_one("fallocate.modes", "ext4");
+    EXPECT_EQ(result.verdict, Verdict::broken);
+    EXPECT_THAT(result.reason, HasSubstr("loop"));
+}
+
+TEST(GoogleTestFace, ListsAndRunsACaseOnAFilesystem) {
+    EXPECT_THAT(holdfast({"--gtest_list_tests"}).output, AllOf(HasSubstr("aio_append."), HasSubstr("  at_eof/ext4")));
+    const auto run = holdfast({"--gtest_filter=fallocate.modes/ext4:aio_append.at_eof/ext4", "--gtest_repeat=2"});
+    EXPECT_EQ(run.ending.status, 0) << run.output;
+    EXPECT_THAT(run.output, AllOf(HasSubstr("2 tests"), HasSubstr("XFAIL"), Not(HasSubstr("FAILED"))));
+}
+
+TEST(GoogleTestFace, FailsWhereTheVerdictIsFail) {
+    const auto run = run_tool(HOLDFAST_PLANTED, {"--gtest_filter=planted.stale_byte/ext4"});
+    EXPECT_EQ(run.ending.status, 1) << run.output;
+}
+
+TEST(Repeat, RunsEverythingSoManyTimes) {
+    const Scratch scratch;
+    const auto file = scratch / "results.json";
+    holdfast({"run", "fallocate.modes", "--filesystem", "ext4", "--repeat", "3", "--jobs", "2", "--results", file.string()});
+    const auto results = read_result_file(file);
+    ASSERT_EQ(results.cases.size(), 3U);
+    EXPECT_EQ(results.cases[2].repetition, 3U);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,216 @@
+// holdfast run: the matrix, its progress, its results.
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fixtures/base/failure.h"
+#include "harness/progress.h"
+#include "harness/results/junit.h"
+#include "harness/results/ktap.h"
+#include "harness/results/machine.h"
+#include "harness/results/result_file.h"
+#include "harness/results/text.h"
+#include "harness/supervise/supervisor.h"
+#include "harness/verbs/verb.h"
+
+namespace holdfast {
+namespace {
+
+struct RunOptions {
+    PlanOptions plan;
+    OwnFiles own;
+    std::string profile = "mainline";
+    std::filesystem::path results;
+    std::string format = "text";
+    std::filesystem::path junit;
+    std::filesystem::path images;
+    unsigned jobs = 1;
+    std::optional<std::uint64_t> seed;
+    std::optional<unsigned> timeout;
+    bool strict = false;
+};
+
+std::uint64_t random_number() {
+    std::random_device device;
+    return (static_cast<std::uint64_t>(device()) << 32 | device()) >> 12;  // short enough to type
+}
+
+// "20240501-120000-3f9a": sorts by time, and differs between two runs that start at once.
+std::string make_run_id(std::time_t now) {
+    return fmt::format("{:%Y%m%d-%H%M%S}-{:04x}", fmt::gmtime(now), random_number() & 0xffff);
+}
+
+TextStyle style_of(int descriptor) {
+    if (::isatty(descriptor) == 0) return {};
+    winsize size{};
+    const bool known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
+    return {.colours = std::getenv("NO_COLOR") == nullptr, .columns = known ? size.ws_col : 80U};
+}
+
+RunInfo describe_run(const RunOptions& options, std::uint64_t seed) {
+    const auto now = std::time(nullptr);
+    return {.id = make_run_id(now),
+            .started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)),
+            .seconds = 0,
+            .seed = seed,
+            .profile = options.profile,
+            .matrix = options.plan.filesystems.empty() ? options.plan.matrix
+                                                       : fmt::format("{}", fmt::join(options.plan.filesystems, ",")),
+            .shard = options.plan.shard};
+}
+
+std::filesystem::path result_path(const RunOptions& options, const RunInfo& info) {
+    if (!options.results.empty()) return options.results;
+    std::error_code error;
+    std::filesystem::create_directory("results", error);
+    if (error && !std::filesystem::is_directory("results"))
+        throw BadInput(fmt::format("results: cannot make this directory for the result file ({}); name another "
+                                   "file with --results FILE",
+                                   error.message()));
+    return std::filesystem::path{"results"} / (info.id + ".json");
+}
+
+// Opened before anything runs, so that a path that cannot be written costs no run.
+std::unique_ptr<std::ofstream> open_junit(const std::filesystem::path& path) {
+    if (path.empty()) return nullptr;
+    auto stream = std::make_unique<std::ofstream>(path, std::ios::trunc);
+    if (!*stream) throw BadInput(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+    return stream;
+}
+
+std::vector<std::string> arguments_for(const char* option, const std::vector<std::filesystem::path>& files) {
+    std::vector<std::string> arguments;
+    for (const auto& file : files) arguments.push_back(fmt::format("{}={}", option, file.string()));
+    return arguments;
+}
+
+std::vector<std::string> arguments_to_run_again(const RunOptions& options) {
+    auto arguments = arguments_for("--recipe", options.own.recipes);
+    const auto expectations = arguments_for("--expectations", options.own.expectations);
+    arguments.insert(arguments.end(), expectations.begin(), expectations.end());
+    if (options.profile != "mainline") arguments.push_back("--profile " + options.profile);
+    if (!options.images.empty()) arguments.push_back("--images " + options.images.string());
+    return arguments;
+}
+
+void refuse_without_privilege() {
+    const auto missing = find_missing_for_any_run();
+    if (missing.empty()) return;
+    std::vector<std::string> texts;
+    for (const auto& one : missing)
+        texts.push_back(one.remedy.empty() ? one.what : fmt::format("{} ({})", one.what, one.remedy));
+    throw Failure(fmt::format("cannot run here: {}", fmt::join(texts, "; ")));
+}
+
+// Runs the plan and keeps what comes of it. Returns the signal that ended it early, or 0.
+int run_plan(const std::vector<Planned>& plan, const RunOptions& options, const CaseSurroundings& surroundings,
+             ResultFile& file, Results& results) {
+    EndingSignals signals;
+    Progress progress{plan.size(), ::isatty(STDERR_FILENO) != 0, style_of(STDERR_FILENO)};
+    return supervise(plan, options.jobs, surroundings, signals,
+                     {.started = [](const Planned&) {},
+                      .finished =
+                          [&](const Planned& planned, const CaseResult& result) {
+                              file.add(result);
+                              results.cases.push_back(result);
+                              progress.finished(planned, result);
+                          },
+                      .ticked = [&](const auto& running) { progress.ticked(running); }});
+}
+
+// Cases end in any order; people and programs read them in the order of the plan.
+void sort_like(const std::vector<Planned>& plan, std::vector<CaseResult>& cases) {
+    const auto position = [&](const CaseResult& result) {
+        return std::ranges::find_if(plan, [&](const Planned& planned) {
+            return planned.one->name == result.name && planned.recipe->name == result.filesystem &&
+                   planned.repetition == result.repetition;
+        });
+    };
+    std::ranges::stable_sort(cases, {}, position);
+}
+
+int run(const Contents& contents, RunOptions& options) {
+    options.plan.shard = shard_from_environment();
+    const auto catalogue = Catalogue::load(contents, options.own);
+    const auto& profile = find_profile(catalogue.profiles, options.profile);
+    const auto plan = make_plan(catalogue, options.plan);
+    refuse_without_privilege();
+
+    Results results{.run = describe_run(options, options.seed.value_or(random_number())), .machine = describe_machine(),
+                    .cases = {}};
+    const auto path = result_path(options, results.run);
+    ResultFile file{path, results.run, results.machine};
+    const auto junit = open_junit(options.junit);
+    const auto directory =
+        options.images.empty() ? RunDirectory::in_memory() : RunDirectory::with_images_in(options.images);
+    const CaseSurroundings surroundings{
+        .directory = directory,
+        .expectations = catalogue.expectations,
+        .profile = profile,
+        .seed = results.run.seed,
+        .time_bound = options.timeout ? std::optional{std::chrono::seconds{*options.timeout}} : std::nullopt,
+        .recipe_arguments = arguments_for("--recipe", options.own.recipes),
+        .run_arguments = arguments_to_run_again(options)};
+    const auto start = std::chrono::steady_clock::now();
+    const int signal = run_plan(plan, options, surroundings, file, results);
+    results.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    file.finish();
+    sort_like(plan, results.cases);
+
+    fmt::print("{}", options.format == "ktap" ? format_ktap(results) : format_text(results, style_of(STDOUT_FILENO)));
+    if (junit) *junit << format_junit(results) << std::flush;
+    if (options.format == "text") fmt::print("Results: {}\n", path.string());
+    if (signal != 0) {
+        fmt::print(stderr, "holdfast: ended early by SIG{}: {} of {} cases did not run\n", sigabbrev_np(signal),
+                   plan.size() - results.cases.size(), plan.size());
+        return 128 + signal;
+    }
+    return outcome(results.summary(), options.strict).exit_status;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, const Contents& contents, Action& action) {
+    const auto options = std::make_shared<RunOptions>();
+    auto* verb = app.add_subcommand("run", "Run cases on disposable filesystems and judge what they observe");
+    verb->add_option("filter", options->plan.filter,
+                     "Cases to run, as for --gtest_filter: 'aio_append.*', '*/xfs', 'stale_data.*-*/btrfs*'");
+    verb->add_option("--filesystem", options->plan.filesystems, "Filesystems to run on, in place of a matrix")
+        ->delimiter(',');
+    verb->add_option("--matrix", options->plan.matrix, "The filesystems to run on: default or extended")
+        ->capture_default_str();
+    verb->add_option("--profile", options->profile, "The set of expectations to judge by")->capture_default_str();
+    verb->add_option("--results", options->results, "The result file; results/RUN-ID.json where left out");
+    verb->add_option("--format", options->format, "What to print: text or ktap")
+        ->check(CLI::IsMember({"text", "ktap"}))
+        ->capture_default_str();
+    verb->add_option("--junit", options->junit, "Also write the results as JUnit XML to this file");
+    verb->add_option("--jobs", options->jobs, "Cases to run at once")->check(CLI::Range(1U, 256U))->capture_default_str();
+    verb->add_option("--repeat", options->plan.repeat, "Run everything so many times")
+        ->check(CLI::Range(1U, 1000000U))
+        ->capture_default_str();
+    verb->add_option("--seed", options->seed, "Where all randomness comes from; random where left out");
+    verb->add_option("--timeout", options->timeout, "Seconds after which a case is a HANG, in place of its own bound")
+        ->check(CLI::Range(1U, 86400U));
+    verb->add_flag("--strict", options->strict, "Count XPASS and SKIP as failures");
+    verb->add_option("--recipe", options->own.recipes, "Run on a filesystem of your own (a file; see images/README.md)");
+    verb->add_option("--expectations", options->own.expectations,
+                     "Expectations of your own (a file), in place of the shipped ones of the same cases");
+    verb->add_option("--images", options->images, "A directory for the images; they live in memory where left out");
+    verb->footer("Example: sudo holdfast run 'aio_append.*' --filesystem ext4,xfs --jobs 2\n"
+                 "Exit status: 0 all PASS, XFAIL, XPASS or SKIP; 1 any FAIL, HANG or CRASH; 2 bad command line or file; "
+                 "3 any BROKEN and nothing worse, or nothing ran.");
+    verb->callback([&action, &contents, options] { action = [&contents, options] { return run(contents, *options); }; });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,22 @@
+// The verbs of the command line: each adds itself to the parser and, when it is the one, sets what to do.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/program.h"
+
+namespace holdfast {
+
+/// What the chosen verb does; returns the exit status. Throws BadInput and Failure.
+using Action = std::function<int()>;
+
+void add_run(CLI::App& app, const Contents& contents, Action& action);
+void add_list(CLI::App& app, const Contents& contents, Action& action);
+void add_explain(CLI::App& app, const Contents& contents, Action& action);
+void add_doctor(CLI::App& app, const Contents& contents, Action& action);
+void add_clean(CLI::App& app, Action& action);
+
+}  // namespace holdfast
