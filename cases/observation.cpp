@@ -25,13 +25,13 @@ void demand(bool holds, const json& observation, std::string_view why) {
 }
 
 bool are_numbers(const json& samples) {
-    return samples.is_array() && std::all_of(samples.begin(), samples.end(), [](const json& s) { return s.is_number(); });
+    return samples.is_array() &&
+           std::all_of(samples.begin(), samples.end(), [](const json& s) { return s.is_number(); });
 }
 
 void check(const json& observation) {
     demand(observation.is_object(), observation, "not an object");
-    for (const auto key : keys)
-        demand(observation.contains(key), observation, fmt::format("\"{}\" is missing", key));
+    for (const auto key : keys) demand(observation.contains(key), observation, fmt::format("\"{}\" is missing", key));
     demand(observation.size() == keys.size(), observation, "unknown keys");
     const auto& name = observation.at("name");
     demand(name.is_string() && !name.get_ref<const std::string&>().empty(), observation, "the name is not a text");

@@ -28,9 +28,7 @@ TEST(Observation, ComesBackAsItWent) {
     }
 }
 
-TEST(Observation, HasNullForNoUnit) {
-    EXPECT_TRUE(stack_observation.to_json().at("unit").is_null());
-}
+TEST(Observation, HasNullForNoUnit) { EXPECT_TRUE(stack_observation.to_json().at("unit").is_null()); }
 
 TEST(Observation, RefusesWhatIsNone) {
     const auto refuses = [](const char* change, const char* why) {

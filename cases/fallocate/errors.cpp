@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <filesystem>
 #include <limits>
 #include <string>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -45,7 +45,10 @@ constexpr std::array wrong_calls{
     WrongCall{"length 0, PUNCH_HOLE", FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, {0, 0}, {0, 0}},
     WrongCall{"unknown mode", unknown_mode, {0, 0}, {1, 0}},
     WrongCall{"PUNCH_HOLE without KEEP_SIZE", FALLOC_FL_PUNCH_HOLE, {0, 0}, {1, 0}},
-    WrongCall{"PUNCH_HOLE with ZERO_RANGE", FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, {0, 0}, {1, 0}},
+    WrongCall{"PUNCH_HOLE with ZERO_RANGE",
+              FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE,
+              {0, 0},
+              {1, 0}},
     WrongCall{"COLLAPSE_RANGE with KEEP_SIZE", FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_KEEP_SIZE, {0, 0}, {1, 0}},
     WrongCall{"INSERT_RANGE with KEEP_SIZE", FALLOC_FL_INSERT_RANGE | FALLOC_FL_KEEP_SIZE, {0, 0}, {1, 0}},
     WrongCall{"read-only descriptor", 0, {0, 0}, {1, 0}, O_RDONLY},
@@ -69,8 +72,8 @@ constexpr std::array wrong_calls{
 std::string outcome_of(int error) { return error == 0 ? "accepted" : error_name(error); }
 
 /// Makes the call on an untouched file and looks whether the file is untouched still.
-std::string refuse(const WrongCall& call, const std::filesystem::path& path, std::uint32_t number, const AllocationUnits& units,
-                   nlohmann::json& evidence) {
+std::string refuse(const WrongCall& call, const std::filesystem::path& path, std::uint32_t number,
+                   const AllocationUnits& units, nlohmann::json& evidence) {
     const Stage stage = set_up({call.name, "DDDD", call.offset, call.length}, path, number, units);
     const File file = File::open(path, call.open_flags);
     const int error = file.fallocate(call.flags, stage.offset, stage.length);
@@ -110,9 +113,7 @@ void set_attribute(const File& file, int attribute) {
 void observe_attributes(Experiment& experiment, const AllocationUnits& units, std::uint32_t number) {
     const auto path = experiment.filesystem().root() / "attributes";
     const Stage stage = set_up({"attributes", "DDDD", {0, 0}, {1, 0}}, path, number, units);
-    const auto call = [&](int flags) {
-        return outcome_of(stage.file.fallocate(flags, 0, units.step));
-    };
+    const auto call = [&](int flags) { return outcome_of(stage.file.fallocate(flags, 0, units.step)); };
     set_attribute(stage.file, FS_APPEND_FL);
     experiment.observe("append-only file, PUNCH_HOLE", call(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE));
     experiment.observe("append-only file, KEEP_SIZE", call(FALLOC_FL_KEEP_SIZE));
@@ -144,8 +145,9 @@ extern const Case fallocate_errors;
 const Case fallocate_errors{
     .name = "fallocate.errors",
     .summary = "calls fallocate(2) wrongly and checks errno, the order of the checks, and that nothing changes",
-    .method = "Each wrong call gets a fresh file of data. Size, content, extents and block count are compared with what they "
-              "were before; the errno is the observation.",
+    .method =
+        "Each wrong call gets a fresh file of data. Size, content, extents and block count are compared with what they "
+        "were before; the errno is the observation.",
     .time_bound = std::chrono::seconds{60},
     .run = run,
 };

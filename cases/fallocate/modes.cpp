@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -111,9 +111,13 @@ struct Played {
     nlohmann::json evidence;
 };
 
-Played play(const Mode& mode, const Scene& scene, std::filesystem::path path, std::uint32_t number, const AllocationUnits& units) {
+Played play(const Mode& mode, const Scene& scene, std::filesystem::path path, std::uint32_t number,
+            const AllocationUnits& units) {
     Stage stage = set_up(scene, path, number, units);
-    Played played{scene.what, std::move(path), std::move(stage.model), std::string(works),
+    Played played{scene.what,
+                  std::move(path),
+                  std::move(stage.model),
+                  std::string(works),
                   {{"scene", scene.what}, {"offset", stage.offset}, {"length", stage.length}}};
     const int error = stage.file.fallocate(mode.flags, stage.offset, stage.length);
     if (error == 0) {
@@ -144,13 +148,15 @@ void look_again(Played& played, const AllocationUnits& units) {
         when = "behind the end of file";
     }
     if (difference && played.outcome.find("wrong") == std::string::npos) {
-        played.outcome = fmt::format("{}{} {}", played.outcome == works ? "" : played.outcome + ", but ", difference->what, when);
+        played.outcome =
+            fmt::format("{}{} {}", played.outcome == works ? "" : played.outcome + ", but ", difference->what, when);
         played.evidence["detail"] = difference->detail;
     }
 }
 
 /// UNSHARE_RANGE of a file that shares all its blocks with another. Nothing where the filesystem cannot share blocks.
-std::optional<Played> play_shared(const std::filesystem::path& path, std::uint32_t number, const AllocationUnits& units) {
+std::optional<Played> play_shared(const std::filesystem::path& path, std::uint32_t number,
+                                  const AllocationUnits& units) {
     Stage original = set_up({"shared blocks", "DDDDDD", {1, 0}, {3, 0}}, path.string() + "-original", number, units);
     const File clone = File::create(path);
     if (::ioctl(clone.descriptor(), FICLONE, original.file.descriptor()) != 0) return std::nullopt;
@@ -215,9 +221,10 @@ extern const Case fallocate_modes;
 const Case fallocate_modes{
     .name = "fallocate.modes",
     .summary = "calls fallocate(2) in every mode and checks that it did what the manual page says",
-    .method = "Files of data, holes and unwritten extents get each mode on aligned and unaligned ranges inside and past "
-              "the end of file. Size, content, extents (FIEMAP) and block count are compared with a model of the "
-              "manual page at once and after a remount; then the file is grown to show what lies behind its old end.",
+    .method =
+        "Files of data, holes and unwritten extents get each mode on aligned and unaligned ranges inside and past "
+        "the end of file. Size, content, extents (FIEMAP) and block count are compared with a model of the "
+        "manual page at once and after a remount; then the file is grown to show what lies behind its old end.",
     .poisoned = true,
     .time_bound = std::chrono::seconds{120},
     .run = run,

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
 #include <unistd.h>
@@ -61,7 +61,8 @@ void run(Experiment& experiment) {
 
     const File promised = File::create(filesystem.root() / "promised");
     const int promise = promised.fallocate(FALLOC_FL_KEEP_SIZE, 0, std::max(promised_blocks * units.block, units.step));
-    experiment.observe("preallocation", outcome_of(promise), {{"extents", summarize(read_extents(promised.descriptor()))}});
+    experiment.observe("preallocation", outcome_of(promise),
+                       {{"extents", summarize(read_extents(promised.descriptor()))}});
     if (promise != 0) return;
     experiment.observe("size after preallocation", promised.size());
     promised.sync();
@@ -76,7 +77,8 @@ void run(Experiment& experiment) {
                        {{"detail", difference ? difference->detail : ""}});
 
     const File direct = File::open(promised.path(), O_RDWR | O_DIRECT);
-    experiment.observe("direct writes into the preallocation", outcome_of(write_every_other_block(direct, units.block, 0)));
+    experiment.observe("direct writes into the preallocation",
+                       outcome_of(write_every_other_block(direct, units.block, 0)));
     experiment.observe("buffered writes into the preallocation",
                        outcome_of(write_every_other_block(promised, units.block, 1)));
     std::vector<std::byte> content(promised_blocks * units.block);
@@ -91,10 +93,11 @@ extern const Case fallocate_no_space;
 const Case fallocate_no_space{
     .name = "fallocate.no_space",
     .summary = "fills the filesystem, then preallocates more and writes into what was preallocated before",
-    .method = "A range is preallocated with KEEP_SIZE, then another file takes all space. fallocate of a third file must "
-              "fail with ENOSPC and change nothing. Then every other block of the preallocated range is written with "
-              "direct I/O, the rest with buffered I/O and fsync: nothing may fail for want of space, not even for the "
-              "extents that the writes split.",
+    .method =
+        "A range is preallocated with KEEP_SIZE, then another file takes all space. fallocate of a third file must "
+        "fail with ENOSPC and change nothing. Then every other block of the preallocated range is written with "
+        "direct I/O, the rest with buffered I/O and fsync: nothing may fail for want of space, not even for the "
+        "extents that the writes split.",
     .time_bound = std::chrono::seconds{120},
     .run = run,
 };

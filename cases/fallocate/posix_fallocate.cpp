@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fcntl.h>
 #include <fstream>
 #include <optional>
 #include <string>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 #include <unistd.h>
@@ -54,7 +54,8 @@ void observe_allocation(Experiment& experiment, const AllocationUnits& units) {
     Stage stage = set_up({"extended", "DD", {2, 0}, {0, 0}}, path, 1, units);
     const std::uint64_t length = std::max(asked_blocks * units.block, units.step);
     const auto calls_before = write_calls();
-    const int error = ::posix_fallocate(stage.file.descriptor(), static_cast<off_t>(stage.offset), static_cast<off_t>(length));
+    const int error =
+        ::posix_fallocate(stage.file.descriptor(), static_cast<off_t>(stage.offset), static_cast<off_t>(length));
     const auto calls_after = write_calls();
     stage.model.allocate(stage.offset, length, false);
 
@@ -86,7 +87,10 @@ void observe_holes(Experiment& experiment, const AllocationUnits& units) {
     const auto extents = read_extents(stage.file.descriptor());
     const bool filled = bytes_in_state(extents, ExtentState::hole, 0, stage.length) == 0;
     const auto difference = find_content_difference(stage.model, stage.file);
-    experiment.observe("holes below the end", error != 0 ? error_name(error) : filled ? "filled" : "left",
+    experiment.observe("holes below the end",
+                       error != 0 ? error_name(error)
+                       : filled   ? "filled"
+                                  : "left",
                        {{"extents", summarize(extents)}});
     experiment.observe("data below the end", difference ? difference->what : "kept",
                        {{"detail", difference ? difference->detail : ""}});
@@ -98,7 +102,8 @@ void observe_descriptors(Experiment& experiment, const AllocationUnits& units) {
     const auto call = [&](const char* name, int flags, Place offset) {
         const Stage stage = set_up({name, "DD", offset, {2, 0}}, root / name, 3, units);
         const File file = File::open(stage.file.path(), flags);
-        return outcome_of(::posix_fallocate(file.descriptor(), static_cast<off_t>(stage.offset), static_cast<off_t>(stage.length)));
+        return outcome_of(
+            ::posix_fallocate(file.descriptor(), static_cast<off_t>(stage.offset), static_cast<off_t>(stage.length)));
     };
     experiment.observe("O_APPEND", call("append", O_RDWR | O_APPEND, {2, 0}));
     experiment.observe("O_DIRECT", call("direct", O_RDWR | O_DIRECT, {2, 0}));
@@ -124,10 +129,11 @@ void observe_synchronous(Experiment& experiment, const AllocationUnits& units) {
     const EventCounter flushes(KernelEvent::flushes, experiment.recipe().type, filesystem.disk().device_number());
     const auto length = static_cast<off_t>(asked_blocks * units.block);
     const int error = ::posix_fallocate(file.descriptor(), 0, length);
-    experiment.observe({.name = "flushes with O_SYNC",
-                        .value = flushes.count(),
-                        .unit = "flushes",
-                        .evidence = {{"result", outcome_of(error)}, {"blocks", asked_blocks}, {"source", flushes.source()}}});
+    experiment.observe(
+        {.name = "flushes with O_SYNC",
+         .value = flushes.count(),
+         .unit = "flushes",
+         .evidence = {{"result", outcome_of(error)}, {"blocks", asked_blocks}, {"source", flushes.source()}}});
 }
 
 void run(Experiment& experiment) {
@@ -145,10 +151,11 @@ extern const Case fallocate_posix_fallocate;
 const Case fallocate_posix_fallocate{
     .name = "fallocate.posix_fallocate",
     .summary = "tells whether posix_fallocate(3) preallocates or writes a byte into each block",
-    .method = "posix_fallocate extends a file of data and fills holes below the end. The extents tell unwritten blocks "
-              "(native) from written ones (emulated by the C library), /proc/thread-self/io tells how many writes the "
-              "call made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve "
-              "follow.",
+    .method =
+        "posix_fallocate extends a file of data and fills holes below the end. The extents tell unwritten blocks "
+        "(native) from written ones (emulated by the C library), /proc/thread-self/io tells how many writes the "
+        "call made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve "
+        "follow.",
     .poisoned = true,
     .time_bound = std::chrono::seconds{60},
     .run = run,

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
 #include <sys/mman.h>
@@ -25,6 +25,7 @@
 
 namespace holdfast::cases {
 
+using fallocate::describe_file;
 using fallocate::FileModel;
 
 namespace {
@@ -80,7 +81,8 @@ void store(const File& file, std::uint64_t offset, std::span<const std::byte> da
 }
 
 /// Writes and returns once the data is on the disk.
-void carry_out(const Write& write, const std::filesystem::path& path, std::uint64_t offset, std::span<const std::byte> data) {
+void carry_out(const Write& write, const std::filesystem::path& path, std::uint64_t offset,
+               std::span<const std::byte> data) {
     const File file = File::open(path, O_RDWR | (write.engine == Engine::direct ? O_DIRECT : 0));
     if (write.engine == Engine::mapped) {
         store(file, offset, data);
@@ -154,7 +156,8 @@ void run(Experiment& experiment) {
         const File file = File::create(filesystem.root() / "untouched");
         const int error = file.fallocate(0, 0, units.step);
         const auto found = runs(read_extents(file.descriptor()), 0, units.step);
-        experiment.observe("preallocation", error != 0 ? error_name(error) : std::string(state_name(found.front().state)));
+        experiment.observe("preallocation",
+                           error != 0 ? error_name(error) : std::string(state_name(found.front().state)));
         if (error != 0) return;
     }
     std::vector<Written> all;
@@ -178,9 +181,10 @@ extern const Case unwritten_extent_state;
 const Case unwritten_extent_state{
     .name = "unwritten.extent_state",
     .summary = "writes into preallocated blocks and checks that exactly these become written",
-    .method = "Files are preallocated on a disk full of poison, then a part is written: first, middle, last, unaligned, "
-              "behind the end of file; with O_DIRECT, through the page cache, through a mapping. Size, content, extents "
-              "(FIEMAP) and block count are compared with a model at once and after a remount.",
+    .method =
+        "Files are preallocated on a disk full of poison, then a part is written: first, middle, last, unaligned, "
+        "behind the end of file; with O_DIRECT, through the page cache, through a mapping. Size, content, extents "
+        "(FIEMAP) and block count are compared with a model at once and after a remount.",
     .poisoned = true,
     .time_bound = std::chrono::seconds{60},
     .run = run,

@@ -15,6 +15,7 @@
 #include "harness/catalogue.h"
 #include "harness/judge/judge.h"
 #include "harness/supervise/conclude.h"
+#include "harness/supervise/plan.h"
 
 namespace holdfast {
 namespace {
@@ -124,6 +125,7 @@ bool is_gtest_command_line(int argc, char** argv) {
 
 int run_gtest_program(const Contents& contents, int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
+    GTEST_FLAG_SET(filter, filter_for_gtest(GTEST_FLAG_GET(filter)));
     Options options;
     parse(options, argc, argv);
     Surroundings surroundings{.options = options, .catalogue = Catalogue::load(contents, options.own)};

@@ -64,7 +64,8 @@ void parse_document(const Value& document, const CaseNames& known, Entries& entr
         auto expectation = parse_expectation(item, known);
         const auto [earlier, is_new] = places.emplace(expectation.case_name, item.place());
         if (!is_new)
-            item.required("case").refuse(fmt::format("one entry for each case, and {} has one for this", earlier->second));
+            item.required("case").refuse(
+                fmt::format("one entry for each case, and {} has one for this", earlier->second));
         auto name = expectation.case_name;
         entries.insert_or_assign(std::move(name), std::move(expectation));
     }

@@ -53,33 +53,35 @@ TEST_P(ExpectationsRefusal, NamesFileLineEntryAndField) {
 
 INSTANTIATE_TEST_SUITE_P(
     Expectations, ExpectationsRefusal,
-    testing::Values(
-        Refusal{"{}", "e.json:1: expected an array"}, Refusal{"[\n{}]", "e.json:2: [0]: expected an object with the key \"case\""},
-        Refusal{"[{\"case\": \"aio.x\"}]", "e.json:1: [0].case: expected the name of a case"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {}}])", "[0].contract: expected"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": null}}])", "[0].contract.a: expected"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limits": []}])", "[0].limits: unknown key"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limitations": [
+    testing::Values(Refusal{"{}", "e.json:1: expected an array"},
+                    Refusal{"[\n{}]", "e.json:2: [0]: expected an object with the key \"case\""},
+                    Refusal{"[{\"case\": \"aio.x\"}]", "e.json:1: [0].case: expected the name of a case"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {}}])", "[0].contract: expected"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": null}}])", "[0].contract.a: expected"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limits": []}])",
+                            "[0].limits: unknown key"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limitations": [
             {"filesystems": ["*"], "observe": {"a": 2}, "source": "s"}]}])",
-                "e.json:2: [0].limitations[0]: expected an object with the key \"why\""},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limitations": [
+                            "e.json:2: [0].limitations[0]: expected an object with the key \"why\""},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limitations": [
             {"filesystems": ["*"], "observe": {"a": 2}, "why": "w", "source": " "}]}])",
-                "[0].limitations[0].source: expected a text that is not empty"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limitations": [
+                            "[0].limitations[0].source: expected a text that is not empty"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "limitations": [
             {"filesystems": [], "observe": {"a": 2}, "why": "w", "source": "s"}]}])",
-                "[0].limitations[0].filesystems: expected one pattern or more"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "per_filesystem": [
+                            "[0].limitations[0].filesystems: expected one pattern or more"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}, "per_filesystem": [
             {"filesystems": ["*"], "kernel": "5.5", "expect": {"a": 2}, "why": "w", "source": "s"}]}])",
-                "[0].per_filesystem[0].kernel: expected a range of kernels"},
-        Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}},
+                            "[0].per_filesystem[0].kernel: expected a range of kernels"},
+                    Refusal{R"([{"case": "fallocate.modes", "contract": {"a": 1}},
                     {"case": "fallocate.modes", "contract": {"a": 1}}])",
-                "e.json:2: [1].case: expected one entry for each case, and e.json:1 has one"}));
+                            "e.json:2: [1].case: expected one entry for each case, and e.json:1 has one"}));
 
 TEST(Expectations, RefusesTwoEntriesInTwoDocuments) {
     const std::vector documents{Document::parse(R"([{"case": "fallocate.modes", "contract": {"a": 1}}])", "a.json"),
                                 Document::parse(R"([{"case": "fallocate.modes", "contract": {"a": 2}}])", "b.json")};
-    EXPECT_THAT([&] { (void)Expectations::parse(documents, known); },
-                ThrowsMessage<BadInput>(HasSubstr("b.json:1: [0].case: expected one entry for each case, and a.json:1")));
+    EXPECT_THAT(
+        [&] { (void)Expectations::parse(documents, known); },
+        ThrowsMessage<BadInput>(HasSubstr("b.json:1: [0].case: expected one entry for each case, and a.json:1")));
 }
 
 TEST(Expectations, AUsersDocumentReplacesWholeEntries) {

@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto* forms = R"(a string, a number, true or false, {"from": a, "to": b}, {"any_of": [...]} or {"any": true})";
+constexpr auto* forms =
+    R"(a string, a number, true or false, {"from": a, "to": b}, {"any_of": [...]} or {"any": true})";
 
 bool is_plain(const json& json) { return json.is_string() || json.is_number() || json.is_boolean(); }
 
@@ -30,7 +31,8 @@ void check_alternatives(const Value& value) {
     if (alternatives.size() < 2) value.required("any_of").refuse("two alternatives or more");
     for (const auto& alternative : alternatives) {
         if (is_plain(alternative.json())) continue;
-        if (!alternative.json().is_object()) alternative.refuse(R"(a string, a number, true, false or {"from": a, "to": b})");
+        if (!alternative.json().is_object())
+            alternative.refuse(R"(a string, a number, true, false or {"from": a, "to": b})");
         check_range(alternative);
     }
 }

@@ -20,7 +20,8 @@ class Bench {
     }
 
  private:
-    [[nodiscard]] JudgedObservation judge_expected(const Observation& observation, const ExpectedValue& expected) const {
+    [[nodiscard]] JudgedObservation judge_expected(const Observation& observation,
+                                                   const ExpectedValue& expected) const {
         JudgedObservation judged{observation, expected.json(), Verdict::pass};
         if (const auto rule = rules_.overrides.find(observation.name); rule != rules_.overrides.end())
             judged.source = rule->second->source;

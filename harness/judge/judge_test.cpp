@@ -32,7 +32,8 @@ struct Told {
 
 class Judge : public testing::Test {
  protected:
-    Judgement judge_on(std::string_view filesystem, std::initializer_list<Told> told, KernelVersion kernel = {6, 1, 0}) {
+    Judgement judge_on(std::string_view filesystem, std::initializer_list<Told> told,
+                       KernelVersion kernel = {6, 1, 0}) {
         std::vector<Observation> observations;
         for (const auto& [name, value] : told) observations.push_back({.name = name, .value = value});
         return judge({"aio_append.at_eof", filesystem, kernel}, expectations, profile, observations);
@@ -79,8 +80,7 @@ TEST_F(Judge, ALimitationNeedNotBeReportedInFull) {
 TEST_F(Judge, ALimitationExplainsOnlyAsAWhole) {
     const auto judgement = judge_on("ext4", {{"submission", "blocks"}, {"where", "folio_wait_bit"}, {"count", 0}});
     EXPECT_EQ(judgement.verdict, Verdict::fail);
-    EXPECT_EQ(judgement.reason,
-              "submission is blocks, expected async; where is folio_wait_bit, expected iomap_dio_rw");
+    EXPECT_EQ(judgement.reason, "submission is blocks, expected async; where is folio_wait_bit, expected iomap_dio_rw");
 }
 
 TEST_F(Judge, ALimitationHoldsInItsRangeAlone) {
@@ -100,7 +100,8 @@ TEST_F(Judge, AKernelThatGotBetterIsXpass) {
 TEST_F(Judge, XfailIsWorseThanXpass) {
     const auto judgement = judge_on("ext4-slow", {{"submission", "async"}, {"count", 5}});
     EXPECT_EQ(judgement.verdict, Verdict::xfail);
-    EXPECT_THAT(judgement.reason, HasSubstr("it counts (commit 2); XPASS: submission is async, better than: ext4 waits"));
+    EXPECT_THAT(judgement.reason,
+                HasSubstr("it counts (commit 2); XPASS: submission is async, better than: ext4 waits"));
     EXPECT_EQ(judge_on("ext4-slow", {{"submission", "async"}, {"count", 10}}).verdict, Verdict::fail);
 }
 
@@ -123,7 +124,8 @@ TEST_F(Judge, WhatNothingCoversIsFail) {
 }
 
 TEST_F(Judge, ACaseWithoutAnExpectationIsFail) {
-    const auto judgement = judge({"fallocate.modes", "ext4", {6, 1, 0}}, expectations, mainline, {{.name = "a", .value = 1}});
+    const auto judgement =
+        judge({"fallocate.modes", "ext4", {6, 1, 0}}, expectations, mainline, {{.name = "a", .value = 1}});
     EXPECT_EQ(judgement.verdict, Verdict::fail);
     EXPECT_EQ(judgement.reason, "no expectation covers fallocate.modes");
 }
@@ -158,9 +160,10 @@ TEST_F(Judge, AProfileTakesTheExcuseAway) {
     profile = {.name = "async", .describes = "", .drops = {{{"aio_append.*"}, {"ext4*"}, {{"submission", "blocks"}}}}};
     const auto unpatched = judge_on("ext4", {{"submission", "blocks"}, {"where", "iomap_dio_rw"}, {"count", 0}});
     EXPECT_EQ(unpatched.verdict, Verdict::fail);
-    EXPECT_EQ(unpatched.reason,
-              "submission is blocks, expected async; no expectation covers where (iomap_dio_rw); profile async no longer "
-              "allows: ext4 waits for an extending direct write (commit 378f32bab371)");
+    EXPECT_EQ(
+        unpatched.reason,
+        "submission is blocks, expected async; no expectation covers where (iomap_dio_rw); profile async no longer "
+        "allows: ext4 waits for an extending direct write (commit 378f32bab371)");
     EXPECT_EQ(judge_on("ext4", {{"submission", "async"}, {"count", 0}}).verdict, Verdict::pass);
     EXPECT_EQ(judge_on("ext3", {{"submission", "blocks"}, {"count", 0}}).verdict, Verdict::xfail);
     EXPECT_EQ(judge_on("ext4-slow", {{"submission", "async"}, {"count", 5}}).verdict, Verdict::xfail);

@@ -24,7 +24,8 @@ Drop parse_drop(const Value& value, const CaseNames& known) {
     Drop drop{parse_case_patterns(value.required("cases"), known), parse_patterns(value.required("filesystems")), {}};
     if (const auto observe = value.optional("observe"))
         for (const auto& [name, member] : observe->members()) {
-            if (member.json().is_structured() || member.json().is_null()) member.refuse("a string, a number, true or false");
+            if (member.json().is_structured() || member.json().is_null())
+                member.refuse("a string, a number, true or false");
             drop.observe.emplace(name, member.json());
         }
     return drop;
@@ -55,7 +56,8 @@ bool Profile::drops_limitation(std::string_view case_name, std::string_view file
 }
 
 const Profile& find_profile(std::span<const Profile> profiles, std::string_view name) {
-    const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const auto& one) { return one.name == name; });
+    const auto found =
+        std::find_if(profiles.begin(), profiles.end(), [&](const auto& one) { return one.name == name; });
     if (found != profiles.end()) return *found;
     std::vector<std::string_view> names;
     for (const auto& profile : profiles) names.emplace_back(profile.name);

@@ -43,8 +43,9 @@ TEST(Profile, RefusesWhatItDoesNotUnderstand) {
     refuses(R"({"name": "p", "describes": "d", "drops": [{"cases": [], "filesystems": ["*"]}]})", "drops[0].cases");
     refuses(R"({"name": "p", "describes": "d", "drops": [{"cases": ["aio.*"], "filesystems": ["*"]}]})",
             "drops[0].cases[0]: expected a pattern that matches a case");
-    refuses(R"({"name": "p", "describes": "d", "drops": [{"cases": ["*"], "filesystems": ["*"], "observe": {"a": {}}}]})",
-            "drops[0].observe.a: expected a string");
+    refuses(
+        R"({"name": "p", "describes": "d", "drops": [{"cases": ["*"], "filesystems": ["*"], "observe": {"a": {}}}]})",
+        "drops[0].observe.a: expected a string");
 }
 
 TEST(Profile, IsFoundByName) {

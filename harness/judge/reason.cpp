@@ -37,7 +37,8 @@ std::string describe_failures(const Judgement& judgement, const InForce& rules, 
     // What contradicts an expectation says more than what none covers.
     std::stable_partition(failed.begin(), failed.end(), [](const auto* judged) { return !judged->expected.is_null(); });
     std::vector<std::string> parts;
-    for (std::size_t i = 0; i < std::min(failed.size(), most_named); ++i) parts.push_back(describe_deviation(*failed[i]));
+    for (std::size_t i = 0; i < std::min(failed.size(), most_named); ++i)
+        parts.push_back(describe_deviation(*failed[i]));
     if (failed.size() > most_named) parts.push_back(fmt::format("{} more", failed.size() - most_named));
     auto reason = fmt::format("{}", fmt::join(parts, "; "));
     if (const auto* const dropped = find_dropped(*failed.front(), judgement, rules))
@@ -70,7 +71,8 @@ std::string describe_deviation(const JudgedObservation& judged) {
     if (judged.expected.is_null()) return fmt::format("no expectation covers {} ({})", name, describe_value(value));
     const auto expected = describe_expected(judged.expected);
     if (value.is_null()) return fmt::format("{} was not reported, expected {}", name, expected);
-    return fmt::format("{} is {}{}{}, expected {}", name, describe_value(value), unit.empty() ? "" : " ", unit, expected);
+    return fmt::format("{} is {}{}{}, expected {}", name, describe_value(value), unit.empty() ? "" : " ", unit,
+                       expected);
 }
 
 std::string reason_for(const Judgement& judgement, const InForce& rules, const Profile& profile) {

@@ -15,14 +15,22 @@ struct Description {
 
 Description describe(Verdict verdict) {
     switch (verdict) {
-        case Verdict::pass: return {"PASS", 0};
-        case Verdict::xpass: return {"XPASS", 1};
-        case Verdict::xfail: return {"XFAIL", 2};
-        case Verdict::skip: return {"SKIP", 3};
-        case Verdict::broken: return {"BROKEN", 4};
-        case Verdict::fail: return {"FAIL", 5};
-        case Verdict::hang: return {"HANG", 6};
-        case Verdict::crash: return {"CRASH", 7};
+        case Verdict::pass:
+            return {"PASS", 0};
+        case Verdict::xpass:
+            return {"XPASS", 1};
+        case Verdict::xfail:
+            return {"XFAIL", 2};
+        case Verdict::skip:
+            return {"SKIP", 3};
+        case Verdict::broken:
+            return {"BROKEN", 4};
+        case Verdict::fail:
+            return {"FAIL", 5};
+        case Verdict::hang:
+            return {"HANG", 6};
+        case Verdict::crash:
+            return {"CRASH", 7};
     }
     return {"", 0};  // not reached: the compiler checks that all are there
 }

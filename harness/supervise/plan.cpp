@@ -71,8 +71,25 @@ unsigned number_of(const char* variable, const char* text) {
 
 }  // namespace
 
+// What follows a '-' that leaves out is a pattern: it has a '.', a '/' or a wildcard. What follows one in a name has not.
+std::size_t find_exclusions(std::string_view filter) {
+    for (auto dash = filter.find('-'); dash != std::string_view::npos; dash = filter.find('-', dash + 1)) {
+        const auto next = filter.substr(dash + 1, filter.find_first_of(":-", dash + 1) - dash - 1);
+        if (next.find_first_of("./*?") != std::string_view::npos) return dash;
+    }
+    return std::string_view::npos;
+}
+
+std::string filter_for_gtest(std::string_view filter) {
+    std::string result{filter};
+    const auto exclusions = find_exclusions(filter);
+    for (std::size_t index = 0; index < result.size(); ++index)
+        if (result[index] == '-' && index != exclusions) result[index] = '?';
+    return result;
+}
+
 bool matches_filter(std::string_view filter, std::string_view name) {
-    const auto dash = filter.find('-');
+    const auto dash = find_exclusions(filter);
     const auto wanted = filter.substr(0, dash);
     if (!matches_one_of(wanted.empty() ? "*" : wanted, name)) return false;
     return dash == std::string_view::npos || !matches_one_of(filter.substr(dash + 1), name);

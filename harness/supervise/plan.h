@@ -33,6 +33,13 @@ struct PlanOptions {
     std::optional<Shard> shard{};
 };
 
+/// Where the patterns to leave out begin: the place of the '-'. A '-' within a name ("ext3-barrier") is none: GoogleTest
+/// takes every first one for it, so a filter for GoogleTest has to have those replaced (filter_for_gtest).
+[[nodiscard]] std::size_t find_exclusions(std::string_view filter);
+
+/// The filter with '?' for every '-' that belongs to a name.
+[[nodiscard]] std::string filter_for_gtest(std::string_view filter);
+
 /// True where `name` ("family.case/filesystem") matches a filter of GoogleTest's form: patterns of '*' and '?'
 /// separated by ':', and after a '-' those that are left out.
 [[nodiscard]] bool matches_filter(std::string_view filter, std::string_view name);

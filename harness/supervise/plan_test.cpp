@@ -33,6 +33,14 @@ TEST(Filter, ACaseStandsForAllItsFilesystems) {
     EXPECT_FALSE(matches_filter("a.b", "a.bc/ext4"));
 }
 
+TEST(Filter, ADashInANameLeavesNothingOut) {
+    EXPECT_TRUE(matches_filter("a.b/ext3-barrier", "a.b/ext3-barrier"));
+    EXPECT_FALSE(matches_filter("a.b/ext3-barrier", "a.b/ext3-journal"));
+    EXPECT_FALSE(matches_filter("a.*-*/ext3-barrier", "a.b/ext3-barrier"));
+    EXPECT_TRUE(matches_filter("a.*-*/ext3-barrier", "a.b/ext3-journal"));
+    EXPECT_EQ(filter_for_gtest("a.b/ext3-barrier:*/xfs-1k-a.c/ext3-barrier"), "a.b/ext3?barrier:*/xfs?1k-a.c/ext3?barrier");
+}
+
 TEST(Plan, IsTheDefaultMatrix) {
     const auto catalogue = shipped();
     const auto plan = make_plan(catalogue, {.filter = "aio_append.at_eof"});

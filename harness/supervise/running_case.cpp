@@ -52,7 +52,7 @@ RunningCase::RunningCase(const Planned& planned, const CaseSurroundings& surroun
 }
 
 Command RunningCase::command() const {
-    std::vector<std::string> arguments{fmt::format("--gtest_filter={}", planned_.name()), "--gtest_brief=1",
+    std::vector<std::string> arguments{fmt::format("--gtest_filter={}", filter_for_gtest(planned_.name())), "--gtest_brief=1",
                                        fmt::format("--seed={}", surroundings_.seed),
                                        fmt::format("{}={}", option_report, inherited.report),
                                        fmt::format("{}={}", option_shared, inherited.shared)};
@@ -64,11 +64,11 @@ Command RunningCase::command() const {
     }
     const auto& recipes = surroundings_.recipe_arguments;
     arguments.insert(arguments.end(), recipes.begin(), recipes.end());
-    return {.program = "/proc/self/exe",
+    return {.program = running_program(),
             .arguments = std::move(arguments),
             .descriptors = std::move(descriptors),
             .output = output_.get(),
-            .environment = {"GTEST_SHARD_STATUS_FILE=", "GTEST_TOTAL_SHARDS=1", "GTEST_SHARD_INDEX=0"}};
+            .environment = {"GTEST_SHARD_STATUS_FILE", "GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}};
 }
 
 double RunningCase::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -20,7 +20,9 @@ struct Cover {
           block(block_size),
           offset(from),
           stop(from + length) {}
-    [[nodiscard]] bool whole(std::uint64_t index) const { return index * block >= offset && (index + 1) * block <= stop; }
+    [[nodiscard]] bool whole(std::uint64_t index) const {
+        return index * block >= offset && (index + 1) * block <= stop;
+    }
 };
 
 }  // namespace

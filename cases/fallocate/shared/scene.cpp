@@ -41,22 +41,32 @@ std::string tell_apart(std::span<const std::byte> found, std::span<const std::by
 /// Whether a block in this state may be `wanted`.
 bool allowed(BlockState wanted, ExtentState found) {
     switch (wanted) {
-        case BlockState::hole: return found == ExtentState::hole;
-        case BlockState::unwritten: return found == ExtentState::unwritten;
-        case BlockState::written: return found == ExtentState::written;
-        case BlockState::allocated: return found == ExtentState::unwritten || found == ExtentState::written;
-        case BlockState::unspecified: return true;
+        case BlockState::hole:
+            return found == ExtentState::hole;
+        case BlockState::unwritten:
+            return found == ExtentState::unwritten;
+        case BlockState::written:
+            return found == ExtentState::written;
+        case BlockState::allocated:
+            return found == ExtentState::unwritten || found == ExtentState::written;
+        case BlockState::unspecified:
+            return true;
     }
     return false;
 }
 
 std::string_view wanted_name(BlockState wanted) {
     switch (wanted) {
-        case BlockState::hole: return "a hole";
-        case BlockState::unwritten: return "unwritten";
-        case BlockState::written: return "written";
-        case BlockState::allocated: return "allocated";
-        case BlockState::unspecified: return "anything";
+        case BlockState::hole:
+            return "a hole";
+        case BlockState::unwritten:
+            return "unwritten";
+        case BlockState::written:
+            return "written";
+        case BlockState::allocated:
+            return "allocated";
+        case BlockState::unspecified:
+            return "anything";
     }
     return "unknown";
 }
@@ -98,14 +108,16 @@ std::optional<std::string> find_block_count_difference(const File& file, std::sp
                                                        const AllocationUnits& units) {
     const auto found = static_cast<std::uint64_t>(status_of(file).st_blocks) * 512;
     const std::uint64_t least = occupied_bytes(extents, units.cluster);
-    const std::uint64_t most = extents.size() > extents_in_the_inode ? least + tree_blocks_at_most * units.cluster : least;
+    const std::uint64_t most =
+        extents.size() > extents_in_the_inode ? least + tree_blocks_at_most * units.cluster : least;
     if (found >= least && found <= most) return std::nullopt;
     return fmt::format("st_blocks says {} bytes, the extents take {} ({})", found, least, summarize(extents));
 }
 
 }  // namespace
 
-Stage set_up(const Scene& scene, const std::filesystem::path& path, std::uint32_t number, const AllocationUnits& units) {
+Stage set_up(const Scene& scene, const std::filesystem::path& path, std::uint32_t number,
+             const AllocationUnits& units) {
     const std::uint64_t step = units.step;
     const std::uint64_t size = scene.layout.size() * step - static_cast<std::uint64_t>(scene.short_by);
     Stage stage{.file = File::create(path),
@@ -149,13 +161,16 @@ std::optional<Difference> find_difference(const FileModel& model, const File& fi
     if (auto difference = find_content_difference(model, file)) return difference;
     const auto extents = read_extents(file.descriptor());
     if (auto detail = find_extent_difference(model, extents)) return Difference{"wrong extents", *detail};
-    if (auto detail = find_block_count_difference(file, extents, units)) return Difference{"wrong block count", *detail};
+    if (auto detail = find_block_count_difference(file, extents, units))
+        return Difference{"wrong block count", *detail};
     return std::nullopt;
 }
 
 nlohmann::json describe_file(const File& file) {
     const struct stat status = status_of(file);
-    return {{"size", status.st_size}, {"st_blocks", status.st_blocks}, {"extents", summarize(read_extents(file.descriptor()))}};
+    return {{"size", status.st_size},
+            {"st_blocks", status.st_blocks},
+            {"extents", summarize(read_extents(file.descriptor()))}};
 }
 
 }  // namespace holdfast::fallocate

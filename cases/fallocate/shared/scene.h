@@ -55,7 +55,8 @@ struct Difference {
 };
 
 /// Compares size, content, extents and st_blocks; nothing where all are as in the model.
-[[nodiscard]] std::optional<Difference> find_difference(const FileModel& model, const File& file, const AllocationUnits& units);
+[[nodiscard]] std::optional<Difference> find_difference(const FileModel& model, const File& file,
+                                                        const AllocationUnits& units);
 
 /// Compares size and content alone.
 [[nodiscard]] std::optional<Difference> find_content_difference(const FileModel& model, const File& file);

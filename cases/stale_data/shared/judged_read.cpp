@@ -10,8 +10,8 @@ namespace {
 void judge_size(std::string_view reader, const FileContent& content, std::uint64_t size, std::uint64_t at_least,
                 Findings& findings) {
     if (size < at_least)
-        findings.add_lost(fmt::format("file {} has {} bytes for {}, where {} must be", content.file(), size, reader,
-                                      at_least));
+        findings.add_lost(
+            fmt::format("file {} has {} bytes for {}, where {} must be", content.file(), size, reader, at_least));
 }
 
 }  // namespace

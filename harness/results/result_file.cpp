@@ -1,0 +1,65 @@
+#include "harness/results/result_file.h"
+
+#include <fmt/format.h>
+
+#include "fixtures/base/failure.h"
+#include "harness/results/replace_file.h"
+
+namespace holdfast {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What writing may take: this once, and this part of the run's time.
+constexpr std::chrono::seconds allowance{1};
+constexpr int part_of_run = 20;
+
+// A kernel log or the output of a case may hold any bytes.
+std::string dump(const nlohmann::json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A link stands for the file it leads to, which is replaced, not the link.
+std::filesystem::path resolve(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto type = std::filesystem::status(path, error).type();
+    if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::not_found)
+        throw BadInput(fmt::format("{}: results cannot be written there: it is not a regular file", path.string()));
+    auto resolved = std::filesystem::weakly_canonical(path, error);
+    return error ? std::filesystem::absolute(path) : resolved;
+}
+
+}  // namespace
+
+ResultFile::ResultFile(std::filesystem::path path, RunInfo run, MachineInfo machine)
+    : path_(resolve(path)), run_(std::move(run)), machine_(std::move(machine)), start_(Clock::now()) {
+    try {
+        write(false);
+    } catch (const SystemFailure& failure) {
+        throw BadInput(fmt::format("{}: results cannot be written there: {}", path.string(), failure.what()));
+    }
+}
+
+void ResultFile::add(const CaseResult& result) {
+    if (!cases_.empty()) cases_ += ",\n";
+    cases_ += dump(result.to_json());
+    summary_.add(result.verdict);
+    if (spent_writing_ <= allowance + (Clock::now() - start_) / part_of_run) write(false);
+}
+
+void ResultFile::finish() { write(true); }
+
+// Assembled from parts: what is written again and again must not be converted again and again.
+void ResultFile::write(bool durable) {
+    const auto begin = Clock::now();
+    run_.seconds = std::chrono::duration<double>(begin - start_).count();
+    const auto head = fmt::format("{{\"schema\": {},\n\"run\": {},\n\"machine\": {},\n\"cases\": [\n",
+                                  dump(result_schema), dump(to_json(run_)), dump(to_json(machine_)));
+    const auto tail = fmt::format("\n],\n\"summary\": {}}}\n", dump(to_json(summary_)));
+    replace_file(path_, {head, cases_, tail}, durable);
+    spent_writing_ += Clock::now() - begin;
+}
+
+Results read_result_file(const std::filesystem::path& path) { return Results::parse(Document::load(path)); }
+
+}  // namespace holdfast
