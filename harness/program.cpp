@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "fixtures/base/failure.h"
+#include "fixtures/disk/held/server.h"
 #include "harness/case_process/gtest_program.h"
 #include "harness/verbs/verb.h"
 
@@ -40,6 +41,7 @@ int run_verb(const Contents& contents, int argc, char** argv) {
 }  // namespace
 
 int run_program(const Contents& contents, int argc, char** argv) {
+    if (const int socket = disk_server_socket(argc, argv); socket >= 0) return run_disk_server(socket);
     try {
         if (is_gtest_command_line(argc, argv)) return run_gtest_program(contents, argc, argv);
         return run_verb(contents, argc, argv);

@@ -226,7 +226,7 @@ const Case fallocate_modes{
         "the end of file. Size, content, extents (FIEMAP) and block count are compared with a model of the "
         "manual page at once and after a remount; then the file is grown to show what lies behind its old end.",
     .poisoned = true,
-    .time_bound = std::chrono::seconds{120},
+    .time_bound = std::chrono::seconds{300},
     .run = run,
 };
 

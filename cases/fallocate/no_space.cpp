@@ -31,12 +31,14 @@ constexpr FileTag promised_data{.file = 2, .generation = 1};
 std::string outcome_of(int error) { return error == 0 ? "works" : error_name(error); }
 
 /// Takes all space that there is, in ever smaller pieces. Twice: what was being freed meanwhile goes to the second.
-void fill(const File& filler, std::uint64_t block) {
+/// Stops at `most` bytes: a filesystem that grants more than it has must not keep the case from saying so.
+void fill(const File& filler, std::uint64_t block, std::uint64_t most) {
     std::uint64_t end = 0;
     for (int round = 0; round < 2; ++round) {
         for (std::uint64_t piece = 64 * MiB; piece >= block; piece /= 2) {
             int error = 0;
-            while ((error = filler.fallocate(FALLOC_FL_KEEP_SIZE, end, piece)) == 0) end += piece;
+            while (end < most && (error = filler.fallocate(FALLOC_FL_KEEP_SIZE, end, piece)) == 0) end += piece;
+            if (end >= most) return;
             if (error != ENOSPC) throw SystemFailure("filling the filesystem (fallocate)", error);
         }
         filler.sync_filesystem();
@@ -68,7 +70,7 @@ void run(Experiment& experiment) {
     promised.sync();
 
     const File filler = File::create(filesystem.root() / "filler");
-    fill(filler, units.block);
+    fill(filler, units.block, 2 * filesystem.disk().size());
 
     const int refused = bystander.file.fallocate(0, 2 * units.step, 1 * MiB + 8 * units.step);
     const auto difference = find_difference(bystander.model, bystander.file, units);

@@ -49,7 +49,7 @@ const Case planted_wrong_errno{
     .summary = "plays fallocate.modes on a kernel that answers COLLAPSE_RANGE with EIO",
     .method = "A system call filter (seccomp) stands in for the broken kernel.",
     .poisoned = true,
-    .time_bound = std::chrono::seconds{120},
+    .time_bound = std::chrono::seconds{300},
     .run = run,
 };
 

@@ -166,7 +166,7 @@ const Case stale_data_append_read_race{
         "the end all is read again, after a remount too.",
     .needs = {{"feature", "aio"}, {"feature", "write_hold"}},
     .poisoned = true,
-    .time_bound = std::chrono::seconds{120},
+    .time_bound = std::chrono::seconds{240},
     .run = run,
 };
 

@@ -31,7 +31,7 @@ std::filesystem::path resolve(const std::filesystem::path& path) {
 
 }  // namespace
 
-ResultFile::ResultFile(std::filesystem::path path, RunInfo run, MachineInfo machine)
+ResultFile::ResultFile(const std::filesystem::path& path, RunInfo run, MachineInfo machine)
     : path_(resolve(path)), run_(std::move(run)), machine_(std::move(machine)), start_(Clock::now()) {
     try {
         write(false);

@@ -17,7 +17,7 @@ class ResultFile {
  public:
     /// Writes the first version, without cases. Throws BadInput where the file cannot be made: its directory does not
     /// exist or may not be written to, or the path is something else than a file.
-    ResultFile(std::filesystem::path path, RunInfo run, MachineInfo machine);
+    ResultFile(const std::filesystem::path& path, RunInfo run, MachineInfo machine);
 
     /// Throws SystemFailure where the file cannot be written (a full disk).
     void add(const CaseResult& result);

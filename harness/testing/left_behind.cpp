@@ -37,7 +37,7 @@ std::set<std::string> our_loop_devices() {
     return found;
 }
 
-std::set<std::string> mounts() {
+std::set<std::string> our_mounts() {
     std::set<std::string> found;
     std::ifstream file{"/proc/mounts"};
     std::string line;
@@ -63,7 +63,7 @@ void add_difference(std::string& text, const std::set<std::string>& now, const s
 
 }  // namespace
 
-Traces Traces::now() { return {our_loop_devices(), mounts(), our_processes()}; }
+Traces Traces::now() { return {our_loop_devices(), our_mounts(), our_processes()}; }
 
 std::string Traces::since(const Traces& before) const {
     std::string text;

@@ -23,9 +23,23 @@ using namespace std::chrono_literals;
 struct Track {
     std::atomic<std::uint64_t> begin{0};
     std::atomic<std::uint64_t> end{0};
+    std::atomic<std::uint32_t> batch{0};
+    std::atomic<bool> held{false};
     std::atomic<bool> finished{false};
     /// Looks that have ended, of buffered readers: these block least.
     std::atomic<std::uint64_t> looks{0};
+
+    void next_batch(Range where) {
+        begin = where.begin;
+        end = where.end;
+        ++batch;
+        batch.notify_all();
+    }
+    void finish() {
+        finished = true;
+        ++batch;
+        batch.notify_all();
+    }
 };
 
 class RacingReader {
@@ -45,13 +59,21 @@ class RacingReader {
  private:
     void run() {
         try {
-            while (!track_.finished) {
-                look();
-                ::sched_yield();  // or the writer waits for a CPU longer than for the disk
-            }
+            while (!track_.finished) watch_batch();
         } catch (...) {
             error_ = std::current_exception();
         }
+    }
+
+    // A number of looks, not a time: what a run costs does not depend on what else the machine does.
+    void watch_batch() {
+        constexpr int looks_at_a_batch = 16;
+        const std::uint32_t batch = track_.batch;
+        for (int i = 0; (i < looks_at_a_batch || track_.held) && track_.batch == batch && !track_.finished; ++i) {
+            look();
+            ::sched_yield();  // or the writer waits for a CPU longer than for the disk
+        }
+        if (!track_.finished) track_.batch.wait(batch);
     }
 
     void look() {
@@ -144,15 +166,15 @@ class RacingWriter {
             fill_data(buffer.bytes(), tag, batch.writes[i].begin);
             requests.push_back(prepare_write(file_, batch.writes[i].begin, buffer.bytes(), i));
         }
-        const auto look_at = worth_a_look(batch);
-        track_.begin = look_at.begin;
-        track_.end = look_at.end;
+        track_.held = batch.held;
+        track_.next_batch(worth_a_look(batch));
 
         std::optional<TimedHold> hold;
         if (batch.held) hold.emplace(disk_, track_);
         for (const auto& range : batch.writes) race_.content.submit(range, race_.generation);
         aio_.submit(requests);
         if (hold) hold->finish();
+        track_.held = false;
         for (std::size_t ended = 0; ended < requests.size();)
             for (const auto& event : aio_.wait()) {
                 acknowledge(event, batch.writes[event.id]);
@@ -193,7 +215,7 @@ RaceResult run_race(FileDisk& disk, const Race& race, std::uint64_t seed) {
     } catch (...) {
         error = std::current_exception();
     }
-    track.finished = true;
+    track.finish();
     RaceResult result;
     for (auto& reader : readers) result.merge(reader.finish());
     if (error) std::rethrow_exception(error);
