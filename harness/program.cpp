@@ -17,7 +17,8 @@ constexpr int status_bad_input = 2;
 constexpr int status_broken = 3;
 
 int run_verb(const Contents& contents, int argc, char** argv) {
-    CLI::App app{"Holdfast tests how the kernel preallocates, appends and crashes, on filesystems made for the purpose."};
+    CLI::App app{
+        "Holdfast tests how the kernel preallocates, appends and crashes, on filesystems made for the purpose."};
     app.name("holdfast");
     app.footer(
         "Cases also run as GoogleTest tests: holdfast --gtest_filter='aio_append.*/ext4', --gtest_list_tests, ...\n"

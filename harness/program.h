@@ -1,18 +1,9 @@
-// The program: its verbs and its GoogleTest face.
+// The program: its verbs, its GoogleTest face, and its disk servers.
 #pragma once
 
-#include <span>
-
-#include "cases/case.h"
-#include "fixtures/base/embedded.h"
+#include "harness/catalogue/contents.h"
 
 namespace holdfast {
-
-/// What a program is made of: its cases and what to expect of them.
-struct Contents {
-    std::span<const Case* const> cases;
-    std::span<const EmbeddedFile> expectations;
-};
 
 /// Runs the verb of the command line, or, with options of GoogleTest (--gtest_...), the cases in this process.
 /// Returns the exit status; throws nothing.

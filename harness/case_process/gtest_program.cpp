@@ -12,10 +12,10 @@
 #include "fixtures/disk/run_directory.h"
 #include "fixtures/probe/kernel_version.h"
 #include "harness/case_process/run_case.h"
-#include "harness/catalogue.h"
+#include "harness/catalogue/catalogue.h"
+#include "harness/catalogue/plan.h"
 #include "harness/judge/judge.h"
-#include "harness/supervise/conclude.h"
-#include "harness/supervise/plan.h"
+#include "harness/report/conclude.h"
 
 namespace holdfast {
 namespace {
@@ -108,11 +108,10 @@ void register_tests(Surroundings& surroundings) {
         const std::string suite{one->family()};
         const std::string_view name = one->name.substr(suite.size() + 1);
         for (const auto& recipe : surroundings.catalogue.recipes)
-            testing::RegisterTest(
-                suite.c_str(), fmt::format("{}/{}", name, recipe.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                [&surroundings, one, &recipe]() -> testing::Test* {
-                    return new CaseTest(surroundings, *one, recipe);  // GoogleTest deletes it
-                });
+            testing::RegisterTest(suite.c_str(), fmt::format("{}/{}", name, recipe.name).c_str(), nullptr, nullptr,
+                                  __FILE__, __LINE__, [&surroundings, one, &recipe]() -> testing::Test* {
+                                      return new CaseTest(surroundings, *one, recipe);  // GoogleTest deletes it
+                                  });
     }
 }
 

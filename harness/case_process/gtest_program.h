@@ -1,7 +1,7 @@
 // The program's GoogleTest face: every case on every filesystem is a test, family.case/filesystem.
 #pragma once
 
-#include "harness/program.h"
+#include "harness/catalogue/contents.h"
 
 namespace holdfast {
 

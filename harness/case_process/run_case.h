@@ -6,7 +6,7 @@
 #include "cases/case.h"
 #include "fixtures/disk/run_directory.h"
 #include "fixtures/filesystem/recipe.h"
-#include "harness/case_process/report.h"
+#include "harness/report/report.h"
 
 namespace holdfast {
 

@@ -6,7 +6,8 @@ namespace holdfast {
 namespace {
 
 TEST(KernelLog, TakesTheTextOfKernelRecordsAlone) {
-    EXPECT_EQ(kernel_record_text("6,1234,5678,-;EXT4-fs (loop3): mounted\n SUBSYSTEM=block\n"), "EXT4-fs (loop3): mounted");
+    EXPECT_EQ(kernel_record_text("6,1234,5678,-;EXT4-fs (loop3): mounted\n SUBSYSTEM=block\n"),
+              "EXT4-fs (loop3): mounted");
     EXPECT_EQ(kernel_record_text("12,1235,5679,-;WARNING: written by a program\n"), "");
 }
 

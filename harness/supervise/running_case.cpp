@@ -52,8 +52,8 @@ RunningCase::RunningCase(const Planned& planned, const CaseSurroundings& surroun
 }
 
 Command RunningCase::command() const {
-    std::vector<std::string> arguments{fmt::format("--gtest_filter={}", filter_for_gtest(planned_.name())), "--gtest_brief=1",
-                                       fmt::format("--seed={}", surroundings_.seed),
+    std::vector<std::string> arguments{fmt::format("--gtest_filter={}", filter_for_gtest(planned_.name())),
+                                       "--gtest_brief=1", fmt::format("--seed={}", surroundings_.seed),
                                        fmt::format("{}={}", option_report, inherited.report),
                                        fmt::format("{}={}", option_shared, inherited.shared)};
     std::vector<Command::Inherited> descriptors{{report_pipe_end_.get(), inherited.report},
@@ -137,8 +137,8 @@ CaseResult RunningCase::finish() {
     std::copy_if(ended.kernel_log.begin(), ended.kernel_log.end(), std::back_inserter(ended.alarms), is_alarm);
     if (const auto letters = KernelTaint::now().letters_since(taint_); !letters.empty())
         ended.alarms.push_back(fmt::format("new taint {}", letters));
-    auto result = conclude({planned_.one->name, planned_.recipe->name, surroundings_.expectations, surroundings_.profile},
-                           report_, ended);
+    auto result = conclude(
+        {planned_.one->name, planned_.recipe->name, surroundings_.expectations, surroundings_.profile}, report_, ended);
     if (given_up_) result.reason += "; its process cannot be killed and was left behind";
     result.seconds = seconds();
     result.seed = surroundings_.seed;

@@ -50,7 +50,8 @@ std::set<std::string> our_processes() {
     for (const auto& entry : fs::directory_iterator{"/proc"}) {
         std::ifstream file{entry.path() / "comm"};
         std::string name;
-        if (std::getline(file, name) && is_marked(entry.path()) && entry.path() != fs::path{"/proc"} / std::to_string(::getpid()))
+        if (std::getline(file, name) && is_marked(entry.path()) &&
+            entry.path() != fs::path{"/proc"} / std::to_string(::getpid()))
             found.insert(fmt::format("{} {}", name, entry.path().filename().string()));
     }
     return found;

@@ -64,8 +64,9 @@ void add_clean(CLI::App& app, Action& action) {
     const auto dry_run = std::make_shared<bool>(false);
     auto* verb = app.add_subcommand("clean", "Find and remove what a killed run of ours could have left");
     verb->add_flag("--dry-run", *dry_run, "Only say what was found");
-    verb->footer("Example: sudo holdfast clean --dry-run\n"
-                 "Images and mounts go with the processes that made them; a loop device detaches with its last user.");
+    verb->footer(
+        "Example: sudo holdfast clean --dry-run\n"
+        "Images and mounts go with the processes that made them; a loop device detaches with its last user.");
     verb->callback([&action, dry_run] { action = [dry_run] { return clean(*dry_run); }; });
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/supervise/plan.h"
+#include "harness/catalogue/plan.h"
 #include "harness/verbs/verb.h"
 
 namespace holdfast {

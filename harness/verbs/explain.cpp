@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "fixtures/base/failure.h"
-#include "harness/catalogue.h"
+#include "harness/catalogue/catalogue.h"
 #include "harness/verbs/verb.h"
 
 namespace holdfast {
@@ -34,7 +34,8 @@ nlohmann::json rule_to_json(const Rule& rule, const ExpectedValues& values) {
 
 nlohmann::json to_json(const Case& one, const Expectation& expectation) {
     auto per_filesystem = nlohmann::json::array();
-    for (const auto& override : expectation.overrides) per_filesystem.push_back(rule_to_json(override, override.expect));
+    for (const auto& override : expectation.overrides)
+        per_filesystem.push_back(rule_to_json(override, override.expect));
     auto limitations = nlohmann::json::array();
     for (const auto& limitation : expectation.limitations)
         limitations.push_back(rule_to_json(limitation, limitation.observe));
@@ -60,7 +61,8 @@ void print_rule(const Rule& rule, const ExpectedValues& values) {
 }
 
 void print_text(const Case& one, const Expectation& expectation) {
-    fmt::print("{}\n\nThis case {}.\n\n{}\n\nContract: what any correct kernel does\n", one.name, one.summary, one.method);
+    fmt::print("{}\n\nThis case {}.\n\n{}\n\nContract: what any correct kernel does\n", one.name, one.summary,
+               one.method);
     print_values(expectation.contract, "  ");
     if (!expectation.overrides.empty()) fmt::print("\nOn some filesystems, just as right\n");
     for (const auto& override : expectation.overrides) print_rule(override, override.expect);

@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include "fixtures/base/bytes.h"
+#include "harness/catalogue/plan.h"
 #include "harness/judge/judge.h"
-#include "harness/supervise/conclude.h"
-#include "harness/supervise/plan.h"
+#include "harness/report/conclude.h"
 #include "harness/verbs/verb.h"
 
 namespace holdfast {
@@ -42,10 +42,14 @@ nlohmann::json describe(const Catalogue& catalogue, const Planned& planned, cons
     auto needs = nlohmann::json::array();
     for (const auto& need : planned.recipe->needs) needs.push_back(need.text());
     for (const auto& need : planned.one->needs) needs.push_back(need.text());
-    return {{"case", planned.one->name},         {"family", planned.one->family()},
-            {"filesystem", planned.recipe->name}, {"summary", planned.one->summary},
-            {"needs", needs},                     {"missing", missing_for(*planned.one, *planned.recipe)},
-            {"expected", expected.verdict},       {"limitations", expected.limitations}};
+    return {{"case", planned.one->name},
+            {"family", planned.one->family()},
+            {"filesystem", planned.recipe->name},
+            {"summary", planned.one->summary},
+            {"needs", needs},
+            {"missing", missing_for(*planned.one, *planned.recipe)},
+            {"expected", expected.verdict},
+            {"limitations", expected.limitations}};
 }
 
 void print_filesystems(const std::vector<const Recipe*>& recipes) {

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "fixtures/base/failure.h"
-#include "harness/progress.h"
 #include "harness/results/junit.h"
 #include "harness/results/ktap.h"
 #include "harness/results/machine.h"
 #include "harness/results/result_file.h"
 #include "harness/results/text.h"
 #include "harness/supervise/supervisor.h"
+#include "harness/verbs/progress.h"
 #include "harness/verbs/verb.h"
 
 namespace holdfast {
@@ -74,9 +74,10 @@ std::filesystem::path result_path(const RunOptions& options, const RunInfo& info
     std::error_code error;
     std::filesystem::create_directory("results", error);
     if (error && !std::filesystem::is_directory("results"))
-        throw BadInput(fmt::format("results: cannot make this directory for the result file ({}); name another "
-                                   "file with --results FILE",
-                                   error.message()));
+        throw BadInput(
+            fmt::format("results: cannot make this directory for the result file ({}); name another "
+                        "file with --results FILE",
+                        error.message()));
     return std::filesystem::path{"results"} / (info.id + ".json");
 }
 
@@ -146,7 +147,8 @@ int run(const Contents& contents, RunOptions& options) {
     const auto plan = make_plan(catalogue, options.plan);
     refuse_without_privilege();
 
-    Results results{.run = describe_run(options, options.seed.value_or(random_number())), .machine = describe_machine(),
+    Results results{.run = describe_run(options, options.seed.value_or(random_number())),
+                    .machine = describe_machine(),
                     .cases = {}};
     const auto path = result_path(options, results.run);
     ResultFile file{path, results.run, results.machine};
@@ -195,7 +197,9 @@ void add_run(CLI::App& app, const Contents& contents, Action& action) {
         ->check(CLI::IsMember({"text", "ktap"}))
         ->capture_default_str();
     verb->add_option("--junit", options->junit, "Also write the results as JUnit XML to this file");
-    verb->add_option("--jobs", options->jobs, "Cases to run at once")->check(CLI::Range(1U, 256U))->capture_default_str();
+    verb->add_option("--jobs", options->jobs, "Cases to run at once")
+        ->check(CLI::Range(1U, 256U))
+        ->capture_default_str();
     verb->add_option("--repeat", options->plan.repeat, "Run everything so many times")
         ->check(CLI::Range(1U, 1000000U))
         ->capture_default_str();
@@ -203,14 +207,17 @@ void add_run(CLI::App& app, const Contents& contents, Action& action) {
     verb->add_option("--timeout", options->timeout, "Seconds after which a case is a HANG, in place of its own bound")
         ->check(CLI::Range(1U, 86400U));
     verb->add_flag("--strict", options->strict, "Count XPASS and SKIP as failures");
-    verb->add_option("--recipe", options->own.recipes, "Run on a filesystem of your own (a file; see images/README.md)");
+    verb->add_option("--recipe", options->own.recipes,
+                     "Run on a filesystem of your own (a file; see images/README.md)");
     verb->add_option("--expectations", options->own.expectations,
                      "Expectations of your own (a file), in place of the shipped ones of the same cases");
     verb->add_option("--images", options->images, "A directory for the images; they live in memory where left out");
-    verb->footer("Example: sudo holdfast run 'aio_append.*' --filesystem ext4,xfs --jobs 2\n"
-                 "Exit status: 0 all PASS, XFAIL, XPASS or SKIP; 1 any FAIL, HANG or CRASH; 2 bad command line or file; "
-                 "3 any BROKEN and nothing worse, or nothing ran.");
-    verb->callback([&action, &contents, options] { action = [&contents, options] { return run(contents, *options); }; });
+    verb->footer(
+        "Example: sudo holdfast run 'aio_append.*' --filesystem ext4,xfs --jobs 2\n"
+        "Exit status: 0 all PASS, XFAIL, XPASS or SKIP; 1 any FAIL, HANG or CRASH; 2 bad command line or file; "
+        "3 any BROKEN and nothing worse, or nothing ran.");
+    verb->callback(
+        [&action, &contents, options] { action = [&contents, options] { return run(contents, *options); }; });
 }
 
 }  // namespace holdfast

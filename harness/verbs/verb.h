@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "harness/program.h"
+#include "harness/catalogue/contents.h"
 
 namespace holdfast {
 

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cases/fallocate/shared/file_model.h"
+#include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/file.h"
-#include "fixtures/probe/allocation_units.h"
 
 namespace holdfast::fallocate {
 

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "fixtures/base/failure.h"
+#include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/file.h"
 #include "fixtures/io/warm_up.h"
 #include "fixtures/pattern/sector.h"
-#include "fixtures/probe/allocation_units.h"
 
 namespace holdfast::unwritten {
 

@@ -1,4 +1,4 @@
-#include "harness/progress.h"
+#include "harness/verbs/progress.h"
 
 #include <cstdio>
 
@@ -27,7 +27,8 @@ void Progress::finished(const Planned& planned, const CaseResult& result) {
 void Progress::ticked(const std::vector<const RunningCase*>& running) {
     if (!terminal_) return;
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    auto line = fmt::format("case {} of {}, {:.0f} s:", std::min(done_ + running.size(), total_), total_, elapsed.count());
+    auto line =
+        fmt::format("case {} of {}, {:.0f} s:", std::min(done_ + running.size(), total_), total_, elapsed.count());
     for (const auto* one : running) line += fmt::format(" {} ({:.0f} s)", one->planned().name(), one->seconds());
     if (line.size() > style_.columns) line.resize(style_.columns);
     fmt::print(stderr, "\r\033[K{}", line);

@@ -10,9 +10,9 @@
 #include "cases/case.h"
 #include "fixtures/base/child_process.h"
 #include "fixtures/filesystem/recipe.h"
-#include "harness/case_process/report.h"
 #include "harness/judge/expectations.h"
 #include "harness/judge/profile.h"
+#include "harness/report/report.h"
 #include "harness/results/result.h"
 
 namespace holdfast {

@@ -1,4 +1,4 @@
-#include "harness/catalogue.h"
+#include "harness/catalogue/catalogue.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "harness/case_process/report.h"
+#include "harness/report/report.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

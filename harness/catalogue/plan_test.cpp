@@ -1,4 +1,4 @@
-#include "harness/supervise/plan.h"
+#include "harness/catalogue/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,8 @@ TEST(Filter, ADashInANameLeavesNothingOut) {
     EXPECT_FALSE(matches_filter("a.b/ext3-barrier", "a.b/ext3-journal"));
     EXPECT_FALSE(matches_filter("a.*-*/ext3-barrier", "a.b/ext3-barrier"));
     EXPECT_TRUE(matches_filter("a.*-*/ext3-barrier", "a.b/ext3-journal"));
-    EXPECT_EQ(filter_for_gtest("a.b/ext3-barrier:*/xfs-1k-a.c/ext3-barrier"), "a.b/ext3?barrier:*/xfs?1k-a.c/ext3?barrier");
+    EXPECT_EQ(filter_for_gtest("a.b/ext3-barrier:*/xfs-1k-a.c/ext3-barrier"),
+              "a.b/ext3?barrier:*/xfs?1k-a.c/ext3?barrier");
 }
 
 TEST(Plan, IsTheDefaultMatrix) {

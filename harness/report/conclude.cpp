@@ -1,4 +1,4 @@
-#include "harness/supervise/conclude.h"
+#include "harness/report/conclude.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +18,8 @@ bool take_crash(CaseResult& result, const CaseReport& report, const Ended& ended
     } else {
         return false;
     }
-    if (report.damage) result.evidence["fsck"] = {{"command", report.damage->command}, {"output", report.damage->output}};
+    if (report.damage)
+        result.evidence["fsck"] = {{"command", report.damage->command}, {"output", report.damage->output}};
     result.verdict = Verdict::crash;
     return true;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/catalogue.h"
+#include "harness/catalogue/catalogue.h"
 #include "harness/results/result.h"
 
 namespace holdfast {

@@ -1,4 +1,4 @@
-#include "harness/supervise/plan.h"
+#include "harness/catalogue/plan.h"
 
 #include <algorithm>
 #include <charconv>

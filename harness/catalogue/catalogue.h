@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fixtures/filesystem/recipe.h"
+#include "harness/catalogue/contents.h"
 #include "harness/judge/expectations.h"
 #include "harness/judge/profile.h"
-#include "harness/program.h"
 
 namespace holdfast {
 
