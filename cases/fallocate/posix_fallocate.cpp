@@ -157,7 +157,7 @@ const Case fallocate_posix_fallocate{
         "call made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve "
         "follow.",
     .poisoned = true,
-    .time_bound = std::chrono::seconds{60},
+    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

@@ -78,7 +78,7 @@ class Races {
     enum class Start { empty, sparse, unwritten, preallocated };
 
     // Makes a file and races on it; then once more over the data, if so wanted.
-    void race(Start start, std::vector<Batch> batches, bool overwrite = false) {
+    void race(Start start, const std::vector<Batch>& batches, bool overwrite = false) {
         auto& content = contents_.emplace_back(static_cast<std::uint32_t>(contents_.size() + 1));
         if (!prepare(content, start, end_of(batches))) {
             std::filesystem::remove(path(content));

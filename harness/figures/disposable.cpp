@@ -1,5 +1,7 @@
 // Measures what a disposable filesystem costs, for the README: from its template, beside mount + umount alone, and beside
 // mkfs + mount + umount. Prints a table. Rounds are interleaved; medians.
+#include "fixtures/filesystem/disposable.h"
+
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -7,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "fixtures/base/failure.h"
-#include "fixtures/filesystem/disposable.h"
 
 namespace holdfast {
 namespace {

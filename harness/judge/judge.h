@@ -62,8 +62,8 @@ struct Judgement {
 };
 
 /// - What equals the expected value is PASS; XPASS where a limitation in force says otherwise.
-/// - What differs from it is XFAIL where one limitation in force lists it with a value that matches, and everything else
-///   which that limitation lists and the case reported matches as well; else FAIL.
+/// - What differs from it is XFAIL where one limitation in force lists it with a value that matches, and everything
+///   else which that limitation lists and the case reported matches as well; else FAIL.
 /// - What only limitations list (`where` something blocks) is XFAIL where one of them matches as a whole, else FAIL.
 /// - What nothing lists is FAIL, and so is a case without an expectation, or that reported nothing.
 /// - What is expected and was not reported is FAIL, with null for its value, so that a case that falls silent never

@@ -1,4 +1,4 @@
-// Profiles: named sets of expectations. A profile says which limitations a kernel under test no longer has an excuse for.
+// Profiles: named sets of expectations. A profile says which limitations excuse a kernel under test no longer.
 #pragma once
 
 #include <map>

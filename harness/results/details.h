@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-/// Observations with what was expected and what backs them, evidence, kernel log, the end of the output, and the command
-/// that replays it. Lines are indented by two spaces a level and not wrapped.
+/// Observations with what was expected and what backs them, evidence, kernel log, the end of the output, and the
+/// command that replays it. Lines are indented by two spaces a level and not wrapped.
 [[nodiscard]] std::vector<std::string> describe_details(const CaseResult& result);
 
 /// The text without line breaks, other control characters (which terminals obey and XML forbids) or invalid UTF-8.

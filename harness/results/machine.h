@@ -8,7 +8,8 @@
 
 namespace holdfast {
 
-/// Gathers it: uname(2), the CPUs this process may use, memory, versions of the tools that are installed. Throws Failure.
+/// Gathers it: uname(2), the CPUs this process may use, memory, versions of the tools that are installed. Throws
+/// Failure.
 [[nodiscard]] MachineInfo describe_machine();
 
 /// The version in what a tool prints: "1.47.0" of "mke2fs 1.47.0 (5-Feb-2023)"; empty where there is none.

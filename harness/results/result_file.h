@@ -11,8 +11,8 @@ namespace holdfast {
 
 /// Writes a result file. Whenever the run is killed, the file is one complete JSON object with the cases that were
 /// added: every version of it is written aside, where possible without a name, and renamed into place.
-/// Writing may take a second and a twentieth of the run, no more, so that after many thousands of cases the latest few may
-/// wait for the next version. Not safe for use by several threads at once.
+/// Writing may take a second and a twentieth of the run, no more, so that after many thousands of cases the latest few
+/// may wait for the next version. Not safe for use by several threads at once.
 class ResultFile {
  public:
     /// Writes the first version, without cases. Throws BadInput where the file cannot be made: its directory does not

@@ -53,8 +53,8 @@ bool names_another_loop(std::string_view line, std::string_view device) {
     if (device.empty()) return false;
     static const std::regex loop{R"(\bloop[0-9]+)"};
     bool another = false;
-    for (auto found = std::cregex_iterator(line.data(), line.data() + line.size(), loop);
-         found != std::cregex_iterator{}; ++found) {
+    using Matches = std::regex_iterator<std::string_view::const_iterator>;
+    for (Matches found{line.begin(), line.end(), loop}; found != Matches{}; ++found) {
         if (found->str() == device) return false;
         another = true;
     }

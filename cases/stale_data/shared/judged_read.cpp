@@ -1,8 +1,11 @@
 #include "cases/stale_data/shared/judged_read.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
+
+#include "fixtures/base/failure.h"
 
 namespace holdfast {
 namespace {
@@ -12,6 +15,17 @@ void judge_size(std::string_view reader, const FileContent& content, std::uint64
     if (size < at_least)
         findings.add_lost(
             fmt::format("file {} has {} bytes for {}, where {} must be", content.file(), size, reader, at_least));
+}
+
+// What the kernel cannot read is a finding, not a failure of the surroundings. Nothing where it could not.
+std::optional<std::size_t> read(Reader& reader, std::uint64_t offset, std::span<std::byte> bytes, Findings& findings) {
+    try {
+        return reader.read(offset, bytes);
+    } catch (const SystemFailure& failure) {
+        if (failure.error() != EIO) throw;
+        findings.add_unreadable(fmt::format("{} failed: {}", describe(reader.reading()), failure.what()));
+        return std::nullopt;
+    }
 }
 
 }  // namespace
@@ -27,10 +41,12 @@ bool judged_read(Reader& reader, const FileContent& content, Range range, Writer
     const auto size = reader.size();
     auto before = content.allowed(range, size, view);
     const bool in_flight_before = content.in_flight(range);
-    const auto count = reader.read(range.begin, bytes);
+    const auto got = read(reader, range.begin, bytes, findings);
     const auto after = content.allowed(range, size, view);
     const bool in_flight = in_flight_before || content.in_flight(range);
 
+    if (!got) return in_flight;
+    const auto count = *got;
     if (mapped && writers == Writers::some)
         for (auto& allowed : before) allowed.floor = 0;
     judge_size(name, content, size, at_least, findings);
@@ -56,11 +72,14 @@ void judge_whole_file(const std::filesystem::path& path, const FileContent& cont
 }
 
 void observe_findings(Experiment& experiment, const Findings& findings, nlohmann::json evidence) {
-    auto stale = evidence;
-    stale["first"] = findings.stale_sentences();
-    experiment.observe({.name = "stale", .value = findings.stale(), .unit = "sectors", .evidence = std::move(stale)});
-    evidence["first"] = findings.lost_sentences();
-    experiment.observe({.name = "lost", .value = findings.lost(), .unit = "sectors", .evidence = std::move(evidence)});
+    const auto observe = [&](const char* name, std::uint64_t count, const char* unit,
+                             const std::vector<std::string>& first) {
+        evidence["first"] = first;
+        experiment.observe({.name = name, .value = count, .unit = unit, .evidence = evidence});
+    };
+    observe("stale", findings.stale(), "sectors", findings.stale_sentences());
+    observe("lost", findings.lost(), "sectors", findings.lost_sentences());
+    observe("unreadable", findings.unreadable(), "reads", findings.unreadable_sentences());
 }
 
 }  // namespace holdfast

@@ -15,14 +15,15 @@ namespace holdfast {
 /// data for as long as it stays mapped (open(2), O_DIRECT), so mapped readers are then held to the first oracle alone.
 enum class Writers { none, some };
 
-/// Reads `range` of the file through `reader` and adds what is wrong to `findings`: in the bytes, and in the size.
+/// Reads `range` of the file through `reader` and adds what is wrong to `findings`: in the bytes, in the size, and a read
+/// that fails with EIO.
 /// Returns whether a write that touches the range was in flight: the read lay in a race window.
 bool judged_read(Reader& reader, const FileContent& content, Range range, Writers writers, Findings& findings);
 
 /// Reads a file at rest from begin to end: directly, buffered, mapped.
 void judge_whole_file(const std::filesystem::path& path, const FileContent& content, Findings& findings);
 
-/// Observes `stale` and `lost`, with the first sentences of each as evidence.
+/// Observes `stale`, `lost` and `unreadable`, with the first sentences of each as evidence.
 void observe_findings(Experiment& experiment, const Findings& findings,
                       nlohmann::json evidence = nlohmann::json::object());
 
