@@ -29,7 +29,7 @@ class Experiment {
     [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
     /// Reports at once, so that what was seen before a hang or a crash is not lost.
-    void observe(Observation observation) { report_(observation); }
+    void observe(const Observation& observation) { report_(observation); }
     void observe(std::string name, nlohmann::json value, nlohmann::json evidence = nlohmann::json::object()) {
         report_({.name = std::move(name), .value = std::move(value), .evidence = std::move(evidence)});
     }

@@ -4,6 +4,7 @@
 
 #include "cases/experiment.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/probe/kernel_log.h"
 
 namespace holdfast {
 namespace {
@@ -38,8 +39,12 @@ void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directo
               const Tell& tell) {
     try {
         tell(message::phase(phase_mkfs));
-        DisposableFilesystem filesystem{recipe, directory, one.poisoned ? Blank::poison : Blank::zeros};
-        tell(message::device(device_name(filesystem.disk().device_path())));
+        KernelLog log;
+        const auto attached = [&](const FileDisk& disk) {
+            (void)log.read_new();
+            tell(message::device({.name = device_name(disk.device_path()), .after = log.last_sequence()}));
+        };
+        DisposableFilesystem filesystem{recipe, directory, one.poisoned ? Blank::poison : Blank::zeros, attached};
         run_and_check(one, filesystem, seed, tell);
     } catch (const std::exception& error) {
         tell(message::broken(error.what()));

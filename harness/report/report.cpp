@@ -10,7 +10,9 @@ namespace holdfast {
 namespace message {
 
 nlohmann::json phase(std::string_view phase) { return {{"phase", phase}}; }
-nlohmann::json device(std::string_view name) { return {{"device", name}}; }
+nlohmann::json device(const DeviceInLog& device) {
+    return {{"device", {{"name", device.name}, {"after", device.after}}}};
+}
 nlohmann::json observation(const Observation& observation) { return {{"observation", observation.to_json()}}; }
 nlohmann::json skipped(std::string_view why) { return {{"skipped", why}}; }
 nlohmann::json broken(std::string_view what) { return {{"broken", what}}; }
@@ -29,7 +31,7 @@ void CaseReport::take(const nlohmann::json& message) {
         if (kind == "phase")
             phase = value.get<std::string>();
         else if (kind == "device")
-            device = value.get<std::string>();
+            device = {.name = value.at("name"), .after = value.at("after")};
         else if (kind == "observation")
             observations.push_back(Observation::from_json(value));
         else if (kind == "skipped")

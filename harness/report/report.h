@@ -11,6 +11,7 @@
 
 #include "cases/observation.h"
 #include "fixtures/filesystem/disposable.h"
+#include "fixtures/probe/kernel_log.h"
 
 namespace holdfast {
 
@@ -23,8 +24,8 @@ inline constexpr std::string_view phase_fsck = "checking the filesystem";
 /// All that a case process told so far.
 struct CaseReport {
     std::string phase{"starting"};
-    /// "loop3"; empty before there is a disk.
-    std::string device{};
+    /// Its loop device, from when on the kernel's log means it; empty before there is one.
+    DeviceInLog device{};
     std::vector<Observation> observations{};
     /// Why the case was skipped, where it was.
     std::optional<std::string> skipped{};
@@ -41,7 +42,7 @@ struct CaseReport {
 /// The messages.
 namespace message {
 [[nodiscard]] nlohmann::json phase(std::string_view phase);
-[[nodiscard]] nlohmann::json device(std::string_view name);
+[[nodiscard]] nlohmann::json device(const DeviceInLog& device);
 [[nodiscard]] nlohmann::json observation(const Observation& observation);
 [[nodiscard]] nlohmann::json skipped(std::string_view why);
 [[nodiscard]] nlohmann::json broken(std::string_view what);

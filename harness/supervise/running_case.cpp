@@ -133,7 +133,7 @@ CaseResult RunningCase::finish() {
     read_report();
     if (unreadable_report_ && !report_.broken) report_.broken = unreadable_report_;
     ended.stacks = stacks_;
-    ended.kernel_log = log_.read_new(report_.device);
+    ended.kernel_log = about(report_.device, log_.read_new());
     std::copy_if(ended.kernel_log.begin(), ended.kernel_log.end(), std::back_inserter(ended.alarms), is_alarm);
     if (const auto letters = KernelTaint::now().letters_since(taint_); !letters.empty())
         ended.alarms.push_back(fmt::format("new taint {}", letters));

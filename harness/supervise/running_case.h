@@ -7,10 +7,10 @@
 
 #include "fixtures/base/child_process.h"
 #include "fixtures/disk/run_directory.h"
+#include "fixtures/probe/kernel_log.h"
 #include "harness/catalogue/plan.h"
 #include "harness/report/conclude.h"
 #include "harness/report/report.h"
-#include "harness/supervise/kernel_log.h"
 
 namespace holdfast {
 
