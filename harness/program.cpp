@@ -1,5 +1,6 @@
 #include "harness/program.h"
 
+#include <cstdio>
 #include <exception>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,19 @@ namespace {
 
 constexpr int status_bad_input = 2;
 constexpr int status_broken = 3;
+
+// Where standard error cannot be written to, the exit status still says it.
+int complain(const std::exception& error, int status) {
+    std::fprintf(stderr, "holdfast: %s\n", error.what());
+    return status;
+}
+
+// What was printed and cannot be written (a full disk) must not pass for a report.
+int finish_output(int status) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    std::fputs("holdfast: standard output cannot be written\n", stderr);
+    return status == 0 ? status_broken : status;
+}
 
 int run_verb(const Contents& contents, int argc, char** argv) {
     CLI::App app{
@@ -36,7 +50,7 @@ int run_verb(const Contents& contents, int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : status_bad_input;
     }
-    return action();
+    return finish_output(action());
 }
 
 }  // namespace
@@ -47,11 +61,9 @@ int run_program(const Contents& contents, int argc, char** argv) {
         if (is_gtest_command_line(argc, argv)) return run_gtest_program(contents, argc, argv);
         return run_verb(contents, argc, argv);
     } catch (const BadInput& error) {
-        fmt::print(stderr, "holdfast: {}\n", error.what());
-        return status_bad_input;
+        return complain(error, status_bad_input);
     } catch (const std::exception& error) {
-        fmt::print(stderr, "holdfast: {}\n", error.what());
-        return status_broken;
+        return complain(error, status_broken);
     }
 }
 

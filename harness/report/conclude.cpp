@@ -30,7 +30,9 @@ bool take_early_end(CaseResult& result, const CaseReport& report, const Ended& e
         result.reason = fmt::format("not done after {} s, while {}", ended.time_bound.count(), report.phase);
         result.evidence["stacks"] = *ended.stacks;
     } else if (ended.ending && ended.ending->signal) {
-        result.verdict = Verdict::fail;
+        // Before its filesystem is there, a process dies of its surroundings.
+        const bool began = report.phase == phase_case || report.phase == phase_unmount || report.phase == phase_fsck;
+        result.verdict = began ? Verdict::fail : Verdict::broken;
         result.reason = fmt::format("the case process died of {} while {}", ended.ending->describe(), report.phase);
     } else if (report.broken) {
         result.verdict = Verdict::broken;

@@ -9,6 +9,9 @@ namespace {
 
 bool needs_attention(Verdict verdict) { return blames_kernel(verdict) || verdict == Verdict::broken; }
 
+// A run goes on where its progress cannot be shown.
+void write(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 }  // namespace
 
 Progress::Progress(std::size_t total, bool terminal, TextStyle style)
@@ -20,8 +23,8 @@ void Progress::finished(const Planned& planned, const CaseResult& result) {
     ++done_;
     if (terminal_ && !needs_attention(result.verdict)) return;
     clear();
-    fmt::print(stderr, "[{}/{}] {} {} ({:.2f} s){}{}\n", done_, total_, format_verdict(result.verdict, style_),
-               planned.name(), result.seconds, result.reason.empty() ? "" : ": ", result.reason);
+    write(fmt::format("[{}/{}] {} {} ({:.2f} s){}{}\n", done_, total_, format_verdict(result.verdict, style_),
+                      planned.name(), result.seconds, result.reason.empty() ? "" : ": ", result.reason));
 }
 
 void Progress::ticked(const std::vector<const RunningCase*>& running) {
@@ -31,14 +34,14 @@ void Progress::ticked(const std::vector<const RunningCase*>& running) {
         fmt::format("case {} of {}, {:.0f} s:", std::min(done_ + running.size(), total_), total_, elapsed.count());
     for (const auto* one : running) line += fmt::format(" {} ({:.0f} s)", one->planned().name(), one->seconds());
     if (line.size() > style_.columns) line.resize(style_.columns);
-    fmt::print(stderr, "\r\033[K{}", line);
+    write(fmt::format("\r\033[K{}", line));
     std::fflush(stderr);
     line_shown_ = true;
 }
 
 void Progress::clear() {
     if (!line_shown_) return;
-    fmt::print(stderr, "\r\033[K");
+    write(fmt::format("\r\033[K"));
     line_shown_ = false;
 }
 

@@ -99,6 +99,7 @@ std::vector<std::string> arguments_to_run_again(const RunOptions& options) {
     auto arguments = arguments_for("--recipe", options.own.recipes);
     const auto expectations = arguments_for("--expectations", options.own.expectations);
     arguments.insert(arguments.end(), expectations.begin(), expectations.end());
+    if (options.timeout) arguments.push_back(fmt::format("--timeout {}", *options.timeout));
     if (options.profile != "mainline") arguments.push_back("--profile " + options.profile);
     if (!options.images.empty()) arguments.push_back("--images " + options.images.string());
     return arguments;
@@ -170,7 +171,8 @@ int run(const Contents& contents, RunOptions& options) {
     sort_like(plan, results.cases);
 
     fmt::print("{}", options.format == "ktap" ? format_ktap(results) : format_text(results, style_of(STDOUT_FILENO)));
-    if (junit) *junit << format_junit(results) << std::flush;
+    if (junit && !(*junit << format_junit(results) << std::flush))
+        throw Failure(fmt::format("{}: cannot be written", options.junit.string()));
     if (options.format == "text") fmt::print("Results: {}\n", path.string());
     if (signal != 0) {
         fmt::print(stderr, "holdfast: ended early by SIG{}: {} of {} cases did not run\n", sigabbrev_np(signal),
@@ -203,7 +205,11 @@ void add_run(CLI::App& app, const Contents& contents, Action& action) {
     verb->add_option("--repeat", options->plan.repeat, "Run everything so many times")
         ->check(CLI::Range(1U, 1000000U))
         ->capture_default_str();
-    verb->add_option("--seed", options->seed, "Where all randomness comes from; random where left out");
+    verb->add_option("--seed", options->seed, "Where all randomness comes from; random where left out")
+        ->check([](const std::string& text) {
+            const bool number = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 20;
+            return number ? std::string{} : "expected a number of up to 19 digits, found " + text;
+        });
     verb->add_option("--timeout", options->timeout, "Seconds after which a case is a HANG, in place of its own bound")
         ->check(CLI::Range(1U, 86400U));
     verb->add_flag("--strict", options->strict, "Count XPASS and SKIP as failures");
