@@ -1,5 +1,7 @@
 #include "harness/report/conclude.h"
 
+#include <sstream>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,19 +26,38 @@ bool take_crash(CaseResult& result, const CaseReport& report, const Ended& ended
     return true;
 }
 
+// Before its filesystem is there, a case process dies of its surroundings, and waits for them.
+bool case_began(const CaseReport& report) {
+    return report.phase == phase_case || report.phase == phase_unmount || report.phase == phase_fsck;
+}
+
+// The first lines of what failed, as one: mkfs answers an option that it does not know with pages. The whole is
+// evidence.
+std::string first_words(const std::string& what, CaseResult& result) {
+    constexpr std::size_t most_lines = 2;
+    std::vector<std::string> lines;
+    std::istringstream text{what};
+    for (std::string line; lines.size() < most_lines && std::getline(text, line);) {
+        if (line.starts_with("Usage") || line.starts_with("usage")) break;
+        if (!line.empty()) lines.push_back(line);
+    }
+    auto words = fmt::format("{}", fmt::join(lines, "; "));
+    if (words.size() + 1 < what.size()) result.evidence["message"] = what;
+    return words;
+}
+
 bool take_early_end(CaseResult& result, const CaseReport& report, const Ended& ended) {
+    const bool began = case_began(report);
     if (ended.stacks) {
-        result.verdict = Verdict::hang;
+        result.verdict = began ? Verdict::hang : Verdict::broken;
         result.reason = fmt::format("not done after {} s, while {}", ended.time_bound.count(), report.phase);
         result.evidence["stacks"] = *ended.stacks;
     } else if (ended.ending && ended.ending->signal) {
-        // Before its filesystem is there, a process dies of its surroundings.
-        const bool began = report.phase == phase_case || report.phase == phase_unmount || report.phase == phase_fsck;
         result.verdict = began ? Verdict::fail : Verdict::broken;
         result.reason = fmt::format("the case process died of {} while {}", ended.ending->describe(), report.phase);
     } else if (report.broken) {
         result.verdict = Verdict::broken;
-        result.reason = fmt::format("{}, while {}", *report.broken, report.phase);
+        result.reason = fmt::format("{}, while {}", first_words(*report.broken, result), report.phase);
     } else if (!report.done) {
         result.verdict = Verdict::broken;
         result.reason = fmt::format("the case process ended early ({}) while {}",
@@ -71,10 +92,7 @@ CaseResult conclude(const Question& question, const CaseReport& report, const En
 std::string missing_for(const Case& one, const Recipe& recipe) {
     auto needs = recipe.needs;
     needs.insert(needs.end(), one.needs.begin(), one.needs.end());
-    std::vector<std::string> texts;
-    for (const auto& missing : find_missing(needs))
-        texts.push_back(missing.remedy.empty() ? missing.what : fmt::format("{} ({})", missing.what, missing.remedy));
-    return fmt::format("{}", fmt::join(texts, "; "));
+    return describe(find_missing(needs));
 }
 
 }  // namespace holdfast

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "fixtures/base/failure.h"
+#include "fixtures/filesystem/space.h"
 
 namespace holdfast {
 namespace {
@@ -37,9 +38,17 @@ class Supervisor {
     }
 
  private:
+    [[nodiscard]] std::string find_all_missing(const Planned& planned) const {
+        auto missing = missing_for(*planned.one, *planned.recipe);
+        if (!missing.empty()) return missing;
+        const auto lack = find_missing_space(*planned.recipe, planned.one->poisoned ? Blank::poison : Blank::zeros,
+                                             space_for_images(surroundings_.directory));
+        return lack ? describe({*lack}) : std::string{};
+    }
+
     void start(const Planned& planned) {
         watcher_.started(planned);
-        if (auto missing = missing_for(*planned.one, *planned.recipe); !missing.empty())
+        if (auto missing = find_all_missing(planned); !missing.empty())
             return without_process(planned, Verdict::skip, std::move(missing));
         try {
             running_.emplace_back(planned, surroundings_);

@@ -1,0 +1,64 @@
+#include "harness/report/conclude.h"
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const CaseNames known{"a.b"};
+
+class Conclude : public testing::Test {
+ protected:
+    CaseResult conclude_from(const CaseReport& report, const Ended& ended) {
+        return conclude({"a.b", "ext4", expectations, profile}, report, ended);
+    }
+
+    const Value document = Document::parse(R"([{"case": "a.b", "contract": {"errno": 0}}])", "e.json");
+    const Expectations expectations = Expectations::parse({&document, 1}, known);
+    const Profile profile{.name = "mainline", .describes = "", .drops = {}};
+    const CaseReport whole{.observations = {{.name = "errno", .value = 0}}, .done = true};
+};
+
+TEST_F(Conclude, WhatWasObservedIsJudged) {
+    EXPECT_EQ(conclude_from(whole, {}).verdict, Verdict::pass);
+    EXPECT_EQ(conclude_from({.observations = {{.name = "errno", .value = 5}}, .done = true}, {}).verdict,
+              Verdict::fail);
+}
+
+TEST_F(Conclude, ATimeBoundThatPassesBeforeTheCaseBeganSaysNothingOfTheKernel) {
+    const Ended late{.stacks = nlohmann::json::object(), .time_bound = std::chrono::seconds{30}};
+    for (const auto phase : {std::string_view{"starting"}, phase_mkfs}) {
+        const auto result = conclude_from({.phase = std::string{phase}}, late);
+        EXPECT_EQ(result.verdict, Verdict::broken) << phase;
+        EXPECT_THAT(result.reason, HasSubstr(std::string{phase}));
+        EXPECT_TRUE(result.evidence.contains("stacks"));
+    }
+    for (const auto phase : {phase_case, phase_unmount, phase_fsck})
+        EXPECT_EQ(conclude_from({.phase = std::string{phase}}, late).verdict, Verdict::hang) << phase;
+}
+
+TEST_F(Conclude, SoDoesADeath) {
+    const Ended killed{.ending = Ending{std::nullopt, SIGKILL}};
+    EXPECT_EQ(conclude_from({.phase = std::string{phase_mkfs}}, killed).verdict, Verdict::broken);
+    EXPECT_EQ(conclude_from({.phase = std::string{phase_case}}, killed).verdict, Verdict::fail);
+}
+
+TEST_F(Conclude, OfAToolsManyWordsTheReasonHasTheFirst) {
+    const std::string said =
+        "mkfs.ext4 -Q failed with exit status 1: mkfs.ext4: invalid option -- 'Q'\nUsage: mkfs.ext4 [-c]\n\t[-i]\n";
+    const auto result = conclude_from({.phase = std::string{phase_mkfs}, .broken = said}, {});
+    EXPECT_EQ(result.verdict, Verdict::broken);
+    EXPECT_THAT(result.reason, HasSubstr("invalid option -- 'Q', while making and mounting"));
+    EXPECT_THAT(result.reason, Not(HasSubstr("Usage")));
+    EXPECT_EQ(result.evidence.at("message"), said);
+    EXPECT_FALSE(conclude_from({.broken = "no loop device"}, {}).evidence.contains("message"));
+}
+
+}  // namespace
+}  // namespace holdfast
