@@ -77,5 +77,16 @@ TEST(Junit, VerdictsBecomeItsThreeKinds) {
     EXPECT_THAT(others[4].get<std::string>("system-out"), HasSubstr("XPASS: "));
 }
 
+TEST(Junit, WhatDidNotRunIsAnError) {
+    const auto tree = parse(format_junit(example_of_early_end()));
+    EXPECT_EQ(attribute(tree, "tests"), "3");
+    EXPECT_EQ(attribute(tree, "errors"), "2");
+    const auto suites = children(tree, "testsuite");
+    ASSERT_EQ(suites.size(), 2U);
+    const auto appends = children(suites[0], "testcase");
+    ASSERT_EQ(appends.size(), 2U);
+    EXPECT_THAT(attribute(appends[1].get_child("error"), "message"), HasSubstr("did not run"));
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -100,7 +100,8 @@ std::string format_group(const Group& group, std::size_t number) {
 }  // namespace
 
 std::string format_ktap(const Results& results) {
-    const auto groups = group_by_case(results.cases);
+    const auto planned = results.planned();
+    const auto groups = group_by_case(planned);
     auto text = fmt::format("KTAP version 1\n1..{}\n", groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) text += format_group(groups[i], i + 1);
     return text;

@@ -57,5 +57,24 @@ TEST(Ktap, ACaseIsSkippedWhereAllItsFilesystemsAre) {
     EXPECT_EQ(format_ktap(results), "KTAP version 1\n1..0\n");
 }
 
+TEST(Ktap, WhatDidNotRunIsNotOk) {
+    EXPECT_EQ(format_ktap(example_of_early_end()), R"(KTAP version 1
+1..2
+  KTAP version 1
+  # Subtest: aio_append.at_eof
+  1..2
+  ok 1 xfs
+  # aio_append.at_eof on ext4: BROKEN did not run: the run was ended early by SIGINT
+  not ok 2 ext4 # ERROR did not run: the run was ended early by SIGINT
+not ok 1 aio_append.at_eof
+  KTAP version 1
+  # Subtest: fallocate.modes
+  1..1
+  # fallocate.modes on ext4: BROKEN did not run: the run was ended early by SIGINT
+  not ok 1 ext4 # ERROR did not run: the run was ended early by SIGINT
+not ok 2 fallocate.modes
+)");
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -161,6 +161,12 @@ json CaseResult::to_json() const {
             {"repetition", repetition}};
 }
 
+std::vector<CaseResult> Results::planned() const {
+    auto all = cases;
+    all.insert(all.end(), not_run.begin(), not_run.end());
+    return all;
+}
+
 VerdictCounts Results::summary() const {
     VerdictCounts counts;
     for (const auto& result : cases) counts.add(result.verdict);

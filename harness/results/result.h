@@ -78,7 +78,12 @@ struct Results {
     RunInfo run;
     MachineInfo machine;
     std::vector<CaseResult> cases;
+    /// What was planned and did not run because a signal ended the run: BROKEN, with that for a reason. For the formats
+    /// that say how many tests there are; neither in the summary nor in the result file, for nothing was found out.
+    std::vector<CaseResult> not_run{};
 
+    /// `cases`, and then `not_run`.
+    [[nodiscard]] std::vector<CaseResult> planned() const;
     [[nodiscard]] VerdictCounts summary() const;
     [[nodiscard]] nlohmann::json to_json() const;
     /// Ignores keys it does not know: later versions add some. Throws BadInput naming file, line and field.

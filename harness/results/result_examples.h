@@ -79,4 +79,19 @@ namespace holdfast {
             .cases = {pass, xfail, fail, crash, hang, skip, broken, xpass}};
 }
 
+/// The first case of it alone has run before a signal ended the run: of two others nothing is known.
+[[nodiscard]] inline Results example_of_early_end() {
+    auto results = example_results();
+    const auto not_run = [](const CaseResult& planned) {
+        return CaseResult{.name = planned.name,
+                          .filesystem = planned.filesystem,
+                          .disk = "file",
+                          .verdict = Verdict::broken,
+                          .reason = "did not run: the run was ended early by SIGINT"};
+    };
+    results.not_run = {not_run(results.cases[1]), not_run(results.cases[3])};
+    results.cases.resize(1);
+    return results;
+}
+
 }  // namespace holdfast

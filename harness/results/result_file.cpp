@@ -40,14 +40,24 @@ ResultFile::ResultFile(const std::filesystem::path& path, RunInfo run, MachineIn
     }
 }
 
-void ResultFile::add(const CaseResult& result) {
+void ResultFile::append(const CaseResult& result) {
     if (!cases_.empty()) cases_ += ",\n";
     cases_ += dump(result.to_json());
+}
+
+void ResultFile::add(const CaseResult& result) {
+    append(result);
     summary_.add(result.verdict);
     if (spent_writing_ <= allowance + (Clock::now() - start_) / part_of_run) write(false);
 }
 
 void ResultFile::finish() { write(true); }
+
+void ResultFile::finish(std::span<const CaseResult> in_order) {
+    cases_.clear();
+    for (const auto& result : in_order) append(result);
+    finish();
+}
 
 // Assembled from parts: what is written again and again must not be converted again and again.
 void ResultFile::write(bool durable) {

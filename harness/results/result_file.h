@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "harness/results/result.h"
@@ -23,8 +24,12 @@ class ResultFile {
     void add(const CaseResult& result);
     /// Writes all that was added and makes it durable (fsync). To be called on every end but SIGKILL; may be repeated.
     void finish();
+    /// The same with the cases in this order, rather than in the one in which they ended. They must be those that were
+    /// added.
+    void finish(std::span<const CaseResult> in_order);
 
  private:
+    void append(const CaseResult& result);
     void write(bool durable);
 
     std::filesystem::path path_;

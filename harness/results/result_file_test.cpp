@@ -62,6 +62,17 @@ TEST_F(ResultFileTest, HasEachCaseOnceItWasAdded) {
     EXPECT_EQ(names(), std::vector<std::string>{"r.json"});
 }
 
+TEST_F(ResultFileTest, EndsInTheOrderThatIsAskedFor) {
+    auto file = make();
+    file.add(example.cases[1]);
+    file.add(example.cases[0]);
+    file.finish(std::span{example.cases}.first(2));
+    const auto results = read_result_file(path());
+    ASSERT_EQ(results.cases.size(), 2U);
+    EXPECT_EQ(results.cases[0].filesystem, example.cases[0].filesystem);
+    EXPECT_EQ(results.cases[1].filesystem, example.cases[1].filesystem);
+}
+
 TEST_F(ResultFileTest, IsCompleteWheneverTheProcessIsKilled) {
     for (int attempt = 0; attempt < 20; ++attempt) {
         const auto child = ::fork();

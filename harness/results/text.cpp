@@ -168,7 +168,9 @@ std::string format_text(const Results& results, TextStyle style) {
     text += Table{cases, style}.format();
     for (const auto& result : results.cases)
         if (blames_kernel(result.verdict) || result.verdict == Verdict::broken) text += format_details(result, style);
-    return text + "\n" + format_summary(results.summary(), run.seconds) + "\n";
+    text += "\n" + format_summary(results.summary(), run.seconds);
+    if (!results.not_run.empty()) text += fmt::format("; {} more did not run", results.not_run.size());
+    return text + "\n";
 }
 
 }  // namespace holdfast

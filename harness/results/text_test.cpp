@@ -85,6 +85,10 @@ TEST(Text, ARunWithoutCasesIsStillReported) {
     EXPECT_THAT(format_text(results, {.colours = false, .columns = 0}), HasSubstr("\n0 cases in 34.5 s\n"));
 }
 
+TEST(Text, SaysThatARunEndedEarly) {
+    EXPECT_THAT(format_text(example_of_early_end(), {}), HasSubstr("\n1 case in 34.5 s: 1 PASS; 2 more did not run\n"));
+}
+
 TEST(Summary, NamesTheVerdictsThatWereGiven) {
     VerdictCounts counts;
     counts.add(Verdict::pass, 9);

@@ -3,9 +3,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <thread>
+#include <tuple>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -53,7 +56,7 @@ std::string make_run_id(std::time_t now) {
 TextStyle style_of(int descriptor) {
     if (::isatty(descriptor) == 0) return {};
     winsize size{};
-    const bool known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
+    const bool known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return {.colours = std::getenv("NO_COLOR") == nullptr, .columns = known ? size.ws_col : 80U};
 }
 
@@ -105,13 +108,13 @@ std::vector<std::string> arguments_to_run_again(const RunOptions& options) {
     return arguments;
 }
 
-void refuse_without_privilege() {
-    const auto missing = find_missing_for_any_run();
-    if (missing.empty()) return;
-    std::vector<std::string> texts;
-    for (const auto& one : missing)
-        texts.push_back(one.remedy.empty() ? one.what : fmt::format("{} ({})", one.what, one.remedy));
-    throw Failure(fmt::format("cannot run here: {}", fmt::join(texts, "; ")));
+// Each would replace the other.
+void refuse_one_file_for_both(const std::filesystem::path& results, const std::filesystem::path& junit) {
+    const auto place = [](const auto& path) {
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+    };
+    if (!junit.empty() && place(results) == place(junit))
+        throw BadInput(fmt::format("{}: --results and --junit need a file each", junit.string()));
 }
 
 // Runs the plan and keeps what comes of it. Returns the signal that ended it early, or 0.
@@ -130,15 +133,33 @@ int run_plan(const std::vector<Planned>& plan, const RunOptions& options, const 
                       .ticked = [&](const auto& running) { progress.ticked(running); }});
 }
 
+// What tells an entry of the plan, and its result, from all others.
+using Identity = std::tuple<std::string_view, std::string_view, unsigned>;
+Identity identity_of(const Planned& planned) { return {planned.one->name, planned.recipe->name, planned.repetition}; }
+Identity identity_of(const CaseResult& result) { return {result.name, result.filesystem, result.repetition}; }
+
 // Cases end in any order; people and programs read them in the order of the plan.
 void sort_like(const std::vector<Planned>& plan, std::vector<CaseResult>& cases) {
-    const auto position = [&](const CaseResult& result) {
-        return std::ranges::find_if(plan, [&](const Planned& planned) {
-            return planned.one->name == result.name && planned.recipe->name == result.filesystem &&
-                   planned.repetition == result.repetition;
-        });
-    };
-    std::ranges::stable_sort(cases, {}, position);
+    std::map<Identity, std::size_t> positions;
+    for (const auto& planned : plan) positions.emplace(identity_of(planned), positions.size());
+    std::ranges::sort(cases, {}, [&](const CaseResult& result) { return positions.at(identity_of(result)); });
+}
+
+std::vector<CaseResult> find_not_run(const std::vector<Planned>& plan, const Results& results, int signal) {
+    std::set<Identity> ran;
+    for (const auto& result : results.cases) ran.insert(identity_of(result));
+    std::vector<CaseResult> not_run;
+    for (const auto& planned : plan) {
+        if (ran.contains(identity_of(planned))) continue;
+        not_run.push_back({.name = std::string{planned.one->name},
+                           .filesystem = planned.recipe->name,
+                           .disk = "file",
+                           .verdict = Verdict::broken,
+                           .reason = fmt::format("did not run: ended early by SIG{}", sigabbrev_np(signal)),
+                           .seed = results.run.seed,
+                           .repetition = planned.repetition});
+    }
+    return not_run;
 }
 
 int run(const Contents& contents, RunOptions& options) {
@@ -146,12 +167,13 @@ int run(const Contents& contents, RunOptions& options) {
     const auto catalogue = Catalogue::load(contents, options.own);
     const auto& profile = find_profile(catalogue.profiles, options.profile);
     const auto plan = make_plan(catalogue, options.plan);
-    refuse_without_privilege();
+    demand_what_any_run_needs();
 
     Results results{.run = describe_run(options, options.seed.value_or(random_number())),
                     .machine = describe_machine(),
                     .cases = {}};
     const auto path = result_path(options, results.run);
+    refuse_one_file_for_both(path, options.junit);
     ResultFile file{path, results.run, results.machine};
     const auto junit = open_junit(options.junit);
     const auto directory =
@@ -167,8 +189,9 @@ int run(const Contents& contents, RunOptions& options) {
     const auto start = std::chrono::steady_clock::now();
     const int signal = run_plan(plan, options, surroundings, file, results);
     results.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    file.finish();
     sort_like(plan, results.cases);
+    file.finish(results.cases);
+    if (signal != 0) results.not_run = find_not_run(plan, results, signal);
 
     fmt::print("{}", options.format == "ktap" ? format_ktap(results) : format_text(results, style_of(STDOUT_FILENO)));
     if (junit && !(*junit << format_junit(results) << std::flush))
@@ -176,7 +199,7 @@ int run(const Contents& contents, RunOptions& options) {
     if (options.format == "text") fmt::print("Results: {}\n", path.string());
     if (signal != 0) {
         fmt::print(stderr, "holdfast: ended early by SIG{}: {} of {} cases did not run\n", sigabbrev_np(signal),
-                   plan.size() - results.cases.size(), plan.size());
+                   results.not_run.size(), plan.size());
         return 128 + signal;
     }
     return outcome(results.summary(), options.strict).exit_status;
@@ -189,8 +212,10 @@ void add_run(CLI::App& app, const Contents& contents, Action& action) {
     auto* verb = app.add_subcommand("run", "Run cases on disposable filesystems and judge what they observe");
     verb->add_option("filter", options->plan.filter,
                      "Cases to run, as for --gtest_filter: 'aio_append.*', '*/xfs', 'stale_data.*-*/btrfs*'");
-    verb->add_option("--filesystem", options->plan.filesystems, "Filesystems to run on, in place of a matrix")
-        ->delimiter(',');
+    verb->add_option("--filesystem", options->plan.filesystems,
+                     "Filesystems to run on, in place of a matrix: one, or several with commas between")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     verb->add_option("--matrix", options->plan.matrix, "The filesystems to run on: default or extended")
         ->capture_default_str();
     verb->add_option("--profile", options->profile, "The set of expectations to judge by")->capture_default_str();
@@ -213,10 +238,11 @@ void add_run(CLI::App& app, const Contents& contents, Action& action) {
     verb->add_option("--timeout", options->timeout, "Seconds after which a case is a HANG, in place of its own bound")
         ->check(CLI::Range(1U, 86400U));
     verb->add_flag("--strict", options->strict, "Count XPASS and SKIP as failures");
-    verb->add_option("--recipe", options->own.recipes,
-                     "Run on a filesystem of your own (a file; see images/README.md)");
+    verb->add_option("--recipe", options->own.recipes, "Run on a filesystem of your own (a file; see images/README.md)")
+        ->allow_extra_args(false);
     verb->add_option("--expectations", options->own.expectations,
-                     "Expectations of your own (a file), in place of the shipped ones of the same cases");
+                     "Expectations of your own (a file), in place of the shipped ones of the same cases")
+        ->allow_extra_args(false);
     verb->add_option("--images", options->images, "A directory for the images; they live in memory where left out");
     verb->footer(
         "Example: sudo holdfast run 'aio_append.*' --filesystem ext4,xfs --jobs 2\n"
