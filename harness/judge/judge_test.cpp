@@ -169,5 +169,19 @@ TEST_F(Judge, AProfileTakesTheExcuseAway) {
     EXPECT_EQ(judge_on("ext4-slow", {{"submission", "async"}, {"count", 5}}).verdict, Verdict::xfail);
 }
 
+TEST(Reason, WhatTwoLimitationsSayIsSaidOnce) {
+    const auto parsed_twice = Document::parse(R"([{
+        "case": "aio_append.at_eof", "contract": {"a": 0, "b": 0, "c": 0},
+        "limitations": [
+            {"filesystems": ["*"], "observe": {"a": 1}, "why": "not there", "source": "manual"},
+            {"filesystems": ["*"], "observe": {"b": 1}, "why": "not there", "source": "seen"},
+            {"filesystems": ["*"], "observe": {"c": 1}, "why": "slow", "source": "seen"}]}])",
+                                              "e.json");
+    const auto judgement =
+        judge({"aio_append.at_eof", "ext4", {6, 1, 0}}, Expectations::parse({&parsed_twice, 1}, known), mainline,
+              {{.name = "a", .value = 1}, {.name = "b", .value = 1}, {.name = "c", .value = 1}});
+    EXPECT_EQ(judgement.reason, "not there (manual; seen); slow (seen)");
+}
+
 }  // namespace
 }  // namespace holdfast

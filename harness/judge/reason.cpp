@@ -47,13 +47,21 @@ std::string describe_failures(const Judgement& judgement, const InForce& rules, 
     return reason;
 }
 
+// What several limitations say is said once, with all their sources.
 std::vector<std::string> limitations_of(const std::vector<const JudgedObservation*>& judged) {
-    std::vector<std::string> limitations;
+    struct Known {
+        std::string_view why;
+        std::vector<std::string_view> sources;
+    };
+    std::vector<Known> known;
     for (const auto* one : judged) {
-        auto text = describe_limitation(one->limitation, one->source);
-        if (std::find(limitations.begin(), limitations.end(), text) == limitations.end())
-            limitations.push_back(std::move(text));
+        auto same = std::ranges::find(known, std::string_view{one->limitation}, &Known::why);
+        if (same == known.end()) same = known.insert(same, Known{one->limitation, {}});
+        if (std::ranges::find(same->sources, one->source) == same->sources.end()) same->sources.push_back(one->source);
     }
+    std::vector<std::string> limitations;
+    for (const auto& [why, sources] : known)
+        limitations.push_back(describe_limitation(why, fmt::format("{}", fmt::join(sources, "; "))));
     return limitations;
 }
 
