@@ -38,7 +38,10 @@ std::vector<const Recipe*> chosen_recipes(const Catalogue& catalogue, const Plan
     auto names = options.filesystems;
     if (names.empty()) names = catalogue.own_recipes;
     std::vector<const Recipe*> chosen;
-    for (const auto& name : names) chosen.push_back(&catalogue.find_recipe(name));
+    for (const auto& name : names) {
+        const auto* recipe = &catalogue.find_recipe(name);
+        if (std::ranges::find(chosen, recipe) == chosen.end()) chosen.push_back(recipe);
+    }
     if (!chosen.empty()) return chosen;
     if (options.matrix != "default" && options.matrix != "extended")
         throw BadInput(fmt::format("no matrix \"{}\"; there are: default, extended", options.matrix));

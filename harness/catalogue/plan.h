@@ -27,7 +27,7 @@ struct PlanOptions {
     std::string filter = "*";
     /// "default" or "extended".
     std::string matrix = "default";
-    /// In place of the matrix; empty: the matrix, or the user's own recipes where there are some.
+    /// In place of the matrix, each once; empty: the matrix, or the user's own recipes where there are some.
     std::vector<std::string> filesystems{};
     unsigned repeat = 1;
     std::optional<Shard> shard{};

@@ -55,6 +55,12 @@ TEST(Plan, FilterMayNameAnyFilesystem) {
                 testing::ElementsAre("aio_append.at_eof/btrfs"));
 }
 
+TEST(Plan, AFilesystemNamedTwiceRunsOnce) {
+    const auto catalogue = shipped();
+    EXPECT_THAT(names(make_plan(catalogue, {.filter = "aio_append.at_eof", .filesystems = {"xfs", "ext4", "xfs"}})),
+                testing::ElementsAre("aio_append.at_eof/xfs", "aio_append.at_eof/ext4"));
+}
+
 TEST(Plan, ShardsPartitionIt) {
     const auto catalogue = shipped();
     const auto all = names(make_plan(catalogue, {.repeat = 2}));

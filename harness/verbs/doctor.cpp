@@ -74,7 +74,7 @@ void add_doctor(CLI::App& app, const Contents& contents, Action& action) {
     auto* verb = app.add_subcommand("doctor", "Say what this machine lacks for which cases, and what to do about it");
     verb->add_option("--matrix", options->matrix, "The filesystems to look at: default or extended")
         ->capture_default_str();
-    verb->add_option("--recipe", options->own.recipes, "A filesystem of your own (a file)");
+    verb->add_option("--recipe", options->own.recipes, "A filesystem of your own (a file)")->allow_extra_args(false);
     verb->add_flag("--json", options->json, "Print JSON");
     verb->footer("Example: holdfast doctor");
     verb->callback(

@@ -12,7 +12,8 @@ namespace holdfast {
 namespace {
 
 struct ExplainOptions {
-    std::string case_name;
+    /// "CASE" or "CASE/FILESYSTEM".
+    std::string subject;
     OwnFiles own;
     bool json = false;
 };
@@ -30,6 +31,14 @@ nlohmann::json rule_to_json(const Rule& rule, const ExpectedValues& values) {
             {"observations", values_to_json(values)},
             {"why", rule.why},
             {"source", rule.source}};
+}
+
+// What is known of one filesystem alone, whatever the kernel.
+Expectation narrowed_to(Expectation expectation, std::string_view filesystem) {
+    const auto elsewhere = [&](const auto& rule) { return !matches_any(rule.scope.filesystems, filesystem); };
+    std::erase_if(expectation.overrides, elsewhere);
+    std::erase_if(expectation.limitations, elsewhere);
+    return expectation;
 }
 
 nlohmann::json to_json(const Case& one, const Expectation& expectation) {
@@ -60,11 +69,11 @@ void print_rule(const Rule& rule, const ExpectedValues& values) {
     fmt::print("    because {}\n    source: {}\n", rule.why, rule.source);
 }
 
-void print_text(const Case& one, const Expectation& expectation) {
+void print_text(const Case& one, const Expectation& expectation, std::string_view filesystems) {
     fmt::print("{}\n\nThis case {}.\n\n{}\n\nContract: what any correct kernel does\n", one.name, one.summary,
                one.method);
     print_values(expectation.contract, "  ");
-    if (!expectation.overrides.empty()) fmt::print("\nOn some filesystems, just as right\n");
+    if (!expectation.overrides.empty()) fmt::print("\nOn {}, just as right\n", filesystems);
     for (const auto& override : expectation.overrides) print_rule(override, override.expect);
     if (!expectation.limitations.empty()) fmt::print("\nKnown limitations (XFAIL; XPASS where the contract holds)\n");
     for (const auto& limitation : expectation.limitations) print_rule(limitation, limitation.observe);
@@ -72,13 +81,18 @@ void print_text(const Case& one, const Expectation& expectation) {
 
 int explain(const Contents& contents, const ExplainOptions& options) {
     const auto catalogue = Catalogue::load(contents, options.own);
-    const auto& one = catalogue.find_case(options.case_name);
-    const auto* expectation = catalogue.expectations.find(one.name);
-    if (expectation == nullptr) throw BadInput(fmt::format("no expectations for {}", one.name));
+    const auto slash = options.subject.find('/');
+    const auto& one = catalogue.find_case(options.subject.substr(0, slash));
+    const auto* known = catalogue.expectations.find(one.name);
+    if (known == nullptr) throw BadInput(fmt::format("no expectations for {}", one.name));
+    const auto expectation = slash == std::string::npos
+                                 ? *known
+                                 : narrowed_to(*known, catalogue.find_recipe(options.subject.substr(slash + 1)).name);
     if (options.json)
-        fmt::print("{}\n", to_json(one, *expectation).dump(2));
+        fmt::print("{}\n", to_json(one, expectation).dump(2));
     else
-        print_text(one, *expectation);
+        print_text(one, expectation,
+                   slash == std::string::npos ? "some filesystems" : options.subject.substr(slash + 1));
     return 0;
 }
 
@@ -87,8 +101,13 @@ int explain(const Contents& contents, const ExplainOptions& options) {
 void add_explain(CLI::App& app, const Contents& contents, Action& action) {
     const auto options = std::make_shared<ExplainOptions>();
     auto* verb = app.add_subcommand("explain", "Say what a case asks, how it finds out, and what is right");
-    verb->add_option("case", options->case_name, "The case, such as aio_append.at_eof")->required();
-    verb->add_option("--expectations", options->own.expectations, "Expectations of your own (a file)");
+    verb->add_option(
+            "case", options->subject,
+            "The case, such as aio_append.at_eof; or aio_append.at_eof/ext4, for what is known of that filesystem")
+        ->required();
+    verb->add_option("--recipe", options->own.recipes, "A filesystem of your own (a file)")->allow_extra_args(false);
+    verb->add_option("--expectations", options->own.expectations, "Expectations of your own (a file)")
+        ->allow_extra_args(false);
     verb->add_flag("--json", options->json, "Print JSON");
     verb->footer("Example: holdfast explain aio_append.at_eof");
     verb->callback(

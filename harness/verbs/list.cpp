@@ -106,11 +106,14 @@ void add_list(CLI::App& app, const Contents& contents, Action& action) {
     const auto options = std::make_shared<ListOptions>();
     auto* verb = app.add_subcommand("list", "Show cases and filesystems, what each needs and what is expected");
     verb->add_option("filter", options->plan.filter, "Cases to show, as for `run`");
-    verb->add_option("--filesystem", options->plan.filesystems, "Filesystems to show")->delimiter(',');
+    verb->add_option("--filesystem", options->plan.filesystems, "Filesystems to show")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     verb->add_option("--matrix", options->plan.matrix, "default or extended")->capture_default_str();
     verb->add_option("--profile", options->profile, "The set of expectations")->capture_default_str();
-    verb->add_option("--recipe", options->own.recipes, "A filesystem of your own (a file)");
-    verb->add_option("--expectations", options->own.expectations, "Expectations of your own (a file)");
+    verb->add_option("--recipe", options->own.recipes, "A filesystem of your own (a file)")->allow_extra_args(false);
+    verb->add_option("--expectations", options->own.expectations, "Expectations of your own (a file)")
+        ->allow_extra_args(false);
     verb->add_flag("--json", options->json, "Print JSON");
     verb->footer("Example: holdfast list 'aio_append.*' --matrix extended");
     verb->callback(

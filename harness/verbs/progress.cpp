@@ -7,6 +7,8 @@
 namespace holdfast {
 namespace {
 
+constexpr std::chrono::milliseconds between_drawings{200};
+
 bool needs_attention(Verdict verdict) { return blames_kernel(verdict) || verdict == Verdict::broken; }
 
 // A run goes on where its progress cannot be shown.
@@ -21,6 +23,7 @@ Progress::~Progress() { clear(); }
 
 void Progress::finished(const Planned& planned, const CaseResult& result) {
     ++done_;
+    next_drawing_ = {};
     if (terminal_ && !needs_attention(result.verdict)) return;
     clear();
     write(fmt::format("[{}/{}] {} {} ({:.2f} s){}{}\n", done_, total_, format_verdict(result.verdict, style_),
@@ -28,8 +31,10 @@ void Progress::finished(const Planned& planned, const CaseResult& result) {
 }
 
 void Progress::ticked(const std::vector<const RunningCase*>& running) {
-    if (!terminal_) return;
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    const auto now = Clock::now();
+    if (!terminal_ || now < next_drawing_) return;
+    next_drawing_ = now + between_drawings;
+    const std::chrono::duration<double> elapsed = now - start_;
     auto line =
         fmt::format("case {} of {}, {:.0f} s:", std::min(done_ + running.size(), total_), total_, elapsed.count());
     for (const auto* one : running) line += fmt::format(" {} ({:.0f} s)", one->planned().name(), one->seconds());

@@ -11,8 +11,9 @@
 
 namespace holdfast {
 
-/// On a terminal one line that changes (case n of N, what runs now, elapsed time), with a lasting line for each
-/// verdict that needs attention; elsewhere a plain line for each case that is done. Writes to standard error.
+/// On a terminal one line that changes, a few times a second (case n of N, what runs now, elapsed time), with a lasting
+/// line for each verdict that needs attention; elsewhere a plain line for each case that is done. Writes to standard
+/// error.
 class Progress {
  public:
     Progress(std::size_t total, bool terminal, TextStyle style);
@@ -31,7 +32,9 @@ class Progress {
     TextStyle style_;
     std::size_t done_ = 0;
     bool line_shown_ = false;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point next_drawing_ = start_;
 };
 
 }  // namespace holdfast
