@@ -14,8 +14,10 @@
 #include "fixtures/base/child_process.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/base/mount.h"
+#include "fixtures/probe/requirement.h"
 #include "harness/results/result_file.h"
 #include "harness/testing/left_behind.h"
+#include "harness/testing/program.h"
 
 namespace holdfast {
 namespace {
@@ -24,44 +26,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// A directory of the test's own, gone with it.
-class Scratch {
- public:
-    Scratch() {
-        auto name = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) throw SystemFailure("mkdtemp", errno);
-        path_ = name;
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() { std::filesystem::remove_all(path_); }
-
-    [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-    std::filesystem::path write(std::string_view name, std::string_view text) const {
-        std::ofstream{path_ / name} << text;
-        return path_ / name;
-    }
-
- private:
-    std::filesystem::path path_;
-};
-
 // Marks all that the tests start, before they start anything.
 class Mark : public testing::Environment {
  public:
     void SetUp() override { ::setenv(mark_variable, std::to_string(::getpid()).c_str(), 1); }
 };
 const auto* const mark = testing::AddGlobalTestEnvironment(new Mark);
-
-ToolRun holdfast(const std::vector<std::string>& arguments) { return run_tool(HOLDFAST, arguments); }
-
-// Runs the planted case and gives back its result.
-CaseResult planted(const std::string& name) {
-    const Scratch scratch;
-    const auto file = scratch / "results.json";
-    run_tool(HOLDFAST_PLANTED, {"run", "planted." + name, "--filesystem", "ext4", "--results", file.string()});
-    return read_result_file(file).cases.at(0);
-}
 
 TEST(Planted, StaleByteIsFail) {
     const auto result = planted("stale_byte");
@@ -96,6 +66,19 @@ TEST(Planted, CrashingCaseIsFailWithTheSignal) {
     const auto result = planted("crash");
     EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
     EXPECT_THAT(result.reason, HasSubstr("SIGSEGV"));
+}
+
+TEST(Planted, AWriteIntoThePreallocationThatGetsNoSpaceIsFail) {
+    const auto result = planted("broken_promise");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("direct writes into the preallocation is ENOSPC, expected works"));
+}
+
+TEST(Planted, APreallocationThatConvertsNothingIsFail) {
+    if (const auto missing = find_missing(Requirement{"feature", "tracepoints"})) GTEST_SKIP() << missing->what;
+    const auto result = planted("nothing_to_convert");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("into unwritten, fdatasync each: conversions is 0"));
 }
 
 TEST(Planted, DamagedFilesystemIsCrash) {
@@ -174,12 +157,6 @@ TEST(BadInput, NamesWhatThereIs) {
     }
 }
 
-ToolRun as_nobody(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
-                                         "--inh-caps=-all", HOLDFAST});
-    return run_tool("setpriv", arguments);
-}
-
 TEST(WithoutRoot, WhatOnlyLooksWorks) {
     for (const auto& arguments : std::vector<std::vector<std::string>>{{"list"},
                                                                        {"explain", "aio_append.at_eof"},
@@ -193,18 +170,14 @@ TEST(WithoutRoot, WhatOnlyLooksWorks) {
     }
 }
 
-TEST(WithoutRoot, RunSaysInOneLineWhatIsMissing) {
-    const auto run = as_nobody({"run", "--results", "/dev/null"});
-    EXPECT_EQ(run.ending.status, 3) << run.output;
-    EXPECT_THAT(run.output, HasSubstr("CAP_SYS_ADMIN"));
-    EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1) << run.output;
-}
-
-CaseResult run_one(const std::string& name, const std::string& filesystem) {
-    const Scratch scratch;
-    const auto file = scratch / "results.json";
-    holdfast({"run", name, "--filesystem", filesystem, "--results", file.string()});
-    return read_result_file(file).cases.at(0);
+TEST(WithoutRoot, BothFacesSayInOneLineWhatIsMissing) {
+    for (const auto& arguments :
+         std::vector<std::vector<std::string>>{{"run", "--results", "/dev/null"}, {"--gtest_filter=*/ext4"}}) {
+        const auto run = as_nobody(arguments);
+        EXPECT_EQ(run.ending.status, 3) << run.output;
+        EXPECT_THAT(run.output, HasSubstr("CAP_SYS_ADMIN"));
+        EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1) << run.output;
+    }
 }
 
 TEST(Missing, MkfsIsSkip) {
@@ -221,6 +194,46 @@ TEST(Missing, LoopControlIsBroken) {
     const auto result = run_one("fallocate.modes", "ext4");
     EXPECT_EQ(result.verdict, Verdict::broken);
     EXPECT_THAT(result.reason, HasSubstr("loop"));
+}
+
+TEST(Missing, ACapabilityIsSkip) {
+    const Scratch scratch;
+    const auto file = scratch / "results.json";
+    run_tool("setpriv", {"--bounding-set=-linux_immutable", "--inh-caps=-linux_immutable", HOLDFAST, "run",
+                         "fallocate.errors/ext4", "--results", file.string()});
+    const auto result = read_result_file(file).cases.at(0);
+    EXPECT_EQ(result.verdict, Verdict::skip);
+    EXPECT_THAT(result.reason, HasSubstr("CAP_LINUX_IMMUTABLE"));
+}
+
+TEST(Missing, SpaceIsSkipBeforeAnythingIsMade) {
+    const Scratch scratch;
+    const auto recipe = scratch.write(
+        "huge.json",
+        R"({"name": "ext4-huge", "describes": "x", "type": "ext4", "size": "16T", "mkfs": ["-i", "1024"]})");
+    const auto file = scratch / "results.json";
+    const auto run = holdfast({"run", "--recipe", recipe.string(), "fallocate.errors:fallocate.modes", "--results",
+                               file.string(), "--timeout", "600"});
+    EXPECT_EQ(run.ending.status, 3) << run.output;
+    const auto results = read_result_file(file);
+    ASSERT_EQ(results.cases.size(), 2U);
+    for (const auto& result : results.cases) {
+        EXPECT_EQ(result.verdict, Verdict::skip) << result.name;
+        EXPECT_THAT(result.reason, AllOf(HasSubstr("no space for ext4-huge"), HasSubstr("are there")));
+    }
+}
+
+// The mount fails before the case begins.
+TEST(Missing, ARecipeThatCannotBeMountedIsBroken) {
+    const Scratch scratch;
+    const auto recipe = scratch.write(
+        "bad.json",
+        R"({"name": "ext4-bad", "describes": "x", "type": "ext4", "size": "64M", "mount": ["no_such_option"]})");
+    const auto file = scratch / "results.json";
+    holdfast({"run", "--recipe", recipe.string(), "fallocate.errors", "--results", file.string()});
+    const auto result = read_result_file(file).cases.at(0);
+    EXPECT_EQ(result.verdict, Verdict::broken);
+    EXPECT_THAT(result.reason, AllOf(HasSubstr("no_such_option"), HasSubstr("making and mounting the filesystem")));
 }
 
 TEST(GoogleTestFace, ListsAndRunsACaseOnAFilesystem) {
