@@ -1,5 +1,6 @@
 #include "harness/report/conclude.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -10,8 +11,22 @@
 namespace holdfast {
 namespace {
 
+// Before its filesystem is there, a case process dies of its surroundings, and waits for them.
+bool case_began(const CaseReport& report) {
+    return report.phase == phase_case || report.phase == phase_unmount || report.phase == phase_fsck;
+}
+
+// The image has found no space, or no memory: then the filesystem on it complains of its disk.
+bool disk_failed(const Ended& ended) {
+    return std::ranges::any_of(ended.kernel_log, [](const std::string& line) {
+        return line.find("I/O error, dev loop") != std::string::npos ||
+               line.find("loop: Write error") != std::string::npos;
+    });
+}
+
 // What ended a case before it could say all it had to say, worst first; nothing where it came to its end.
 bool take_crash(CaseResult& result, const CaseReport& report, const Ended& ended) {
+    if (!case_began(report) && disk_failed(ended)) return false;
     if (!ended.alarms.empty()) {
         result.reason = fmt::format("the kernel complained: {}", ended.alarms.front());
         result.evidence["alarms"] = ended.alarms;
@@ -24,11 +39,6 @@ bool take_crash(CaseResult& result, const CaseReport& report, const Ended& ended
         result.evidence["fsck"] = {{"command", report.damage->command}, {"output", report.damage->output}};
     result.verdict = Verdict::crash;
     return true;
-}
-
-// Before its filesystem is there, a case process dies of its surroundings, and waits for them.
-bool case_began(const CaseReport& report) {
-    return report.phase == phase_case || report.phase == phase_unmount || report.phase == phase_fsck;
 }
 
 // The first lines of what failed, as one: mkfs answers an option that it does not know with pages. The whole is

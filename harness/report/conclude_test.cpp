@@ -49,6 +49,16 @@ TEST_F(Conclude, SoDoesADeath) {
     EXPECT_EQ(conclude_from({.phase = std::string{phase_case}}, killed).verdict, Verdict::fail);
 }
 
+TEST_F(Conclude, AFilesystemThatComplainsOfAFullDiskBeforeTheCaseBeganIsBroken) {
+    const std::string alarm = "XFS (loop0): log I/O error -5";
+    const CaseReport at_mount{.phase = std::string{phase_mkfs}, .broken = "mounting /dev/loop0: EIO"};
+    Ended ended{.kernel_log = {"I/O error, dev loop0, sector 8 op 0x1:(WRITE)", alarm}, .alarms = {alarm}};
+    EXPECT_EQ(conclude_from(at_mount, ended).verdict, Verdict::broken);
+    EXPECT_EQ(conclude_from({.phase = std::string{phase_case}}, ended).verdict, Verdict::crash);
+    ended.kernel_log = {alarm};
+    EXPECT_EQ(conclude_from(at_mount, ended).verdict, Verdict::crash);
+}
+
 TEST_F(Conclude, OfAToolsManyWordsTheReasonHasTheFirst) {
     const std::string said =
         "mkfs.ext4 -Q failed with exit status 1: mkfs.ext4: invalid option -- 'Q'\nUsage: mkfs.ext4 [-c]\n\t[-i]\n";

@@ -41,8 +41,8 @@ class Supervisor {
     [[nodiscard]] std::string find_all_missing(const Planned& planned) const {
         auto missing = missing_for(*planned.one, *planned.recipe);
         if (!missing.empty()) return missing;
-        const auto lack = find_missing_space(*planned.recipe, planned.one->poisoned ? Blank::poison : Blank::zeros,
-                                             space_for_images(surroundings_.directory));
+        const auto blank = planned.one->poisoned ? Blank::poison : Blank::zeros;
+        const auto lack = find_missing_space(*planned.recipe, blank, space_);
         return lack ? describe({*lack}) : std::string{};
     }
 
@@ -109,6 +109,8 @@ class Supervisor {
     const CaseSurroundings& surroundings_;
     EndingSignals& signals_;
     const Watcher& watcher_;
+    // Of the whole run: what other cases of it take meanwhile comes back.
+    std::uint64_t space_ = space_for_images(surroundings_.directory);
     std::size_t next_ = 0;
     std::list<RunningCase> running_;
 };
