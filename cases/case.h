@@ -12,6 +12,19 @@ namespace holdfast {
 
 class Experiment;
 
+/// What the filesystem of a case lives on.
+enum class DiskNeed {
+    /// A plain file, which reads as zeros where nobody wrote.
+    zeroed,
+    /// A file filled with poison before mkfs, so that stale bytes can be told from zeros.
+    poisoned,
+    /// A held disk, which reads as poison where nobody wrote; where there is no FUSE a zeroed file, whose writes can be
+    /// held, but only all at once.
+    held_if_possible,
+    /// A held disk.
+    held
+};
+
 /// A case is one file, cases/FAMILY/NAME.cpp, that defines one of these under the name FAMILY_NAME in
 /// holdfast::cases; the build finds it by the file's name.
 struct Case {
@@ -23,8 +36,7 @@ struct Case {
     std::string_view method;
     /// What it needs besides what its filesystem needs.
     std::vector<Requirement> needs{};
-    /// The image is filled with poison before mkfs, so that stale bytes can be told from zeros.
-    bool poisoned = false;
+    DiskNeed disk = DiskNeed::zeroed;
     /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
     std::chrono::seconds time_bound{30};
     /// Observes, through the experiment. Throws Failure when the surroundings fail.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cases/observation.h"
+#include "fixtures/disk/held/held_disk.h"
 #include "fixtures/filesystem/disposable.h"
 
 namespace holdfast {
@@ -24,6 +25,8 @@ class Experiment {
 
     /// A freshly made and mounted filesystem, this case's alone.
     [[nodiscard]] DisposableFilesystem& filesystem() { return filesystem_; }
+    /// The disk under it where it is a held one; else null.
+    [[nodiscard]] HeldDisk* held_disk() { return dynamic_cast<HeldDisk*>(&filesystem_.disk()); }
     [[nodiscard]] const Recipe& recipe() const { return filesystem_.recipe(); }
     /// Where all randomness of a case comes from; printed by a failing case and set by --seed.
     [[nodiscard]] std::uint64_t seed() const { return seed_; }

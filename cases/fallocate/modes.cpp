@@ -225,7 +225,7 @@ const Case fallocate_modes{
         "Files of data, holes and unwritten extents get each mode on aligned and unaligned ranges inside and past "
         "the end of file. Size, content, extents (FIEMAP) and block count are compared with a model of the "
         "manual page at once and after a remount; then the file is grown to show what lies behind its old end.",
-    .poisoned = true,
+    .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{300},
     .run = run,
 };

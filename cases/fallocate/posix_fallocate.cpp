@@ -156,7 +156,7 @@ const Case fallocate_posix_fallocate{
         "(native) from written ones (emulated by the C library), /proc/thread-self/io tells how many writes the "
         "call made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve "
         "follow.",
-    .poisoned = true,
+    .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{180},
     .run = run,
 };

@@ -25,7 +25,7 @@ const Case planted_wrong_errno{
     .name = "planted.wrong_errno",
     .summary = "plays fallocate.modes on a kernel that answers COLLAPSE_RANGE with EIO",
     .method = "A system call filter (seccomp) stands in for the broken kernel.",
-    .poisoned = true,
+    .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{300},
     .run = run,
 };

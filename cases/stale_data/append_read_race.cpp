@@ -165,7 +165,7 @@ const Case stale_data_append_read_race{
         "by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. At "
         "the end all is read again, after a remount too.",
     .needs = {{"feature", "aio"}, {"feature", "write_hold"}},
-    .poisoned = true,
+    .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{240},
     .run = run,
 };

@@ -211,7 +211,7 @@ const Case stale_data_fallocate_reads_zero{
         "What was never written or was taken away must read as zeros; what lies beside it must keep its data. "
         "Modes that the filesystem does not have are left out.",
     .needs = {},
-    .poisoned = true,
+    .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{60},
     .run = run,
 };

@@ -185,7 +185,7 @@ const Case unwritten_extent_state{
         "Files are preallocated on a disk full of poison, then a part is written: first, middle, last, unaligned, "
         "behind the end of file; with O_DIRECT, through the page cache, through a mapping. Size, content, extents "
         "(FIEMAP) and block count are compared with a model at once and after a remount.",
-    .poisoned = true,
+    .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{180},
     .run = run,
 };

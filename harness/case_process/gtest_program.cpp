@@ -89,7 +89,8 @@ class CaseTest : public testing::Test {
         for (const auto& judged : result.observations)
             fmt::print("    {} {} = {}\n", verdict_text(judged.verdict), judged.observation.name,
                        describe_value(judged.observation.value));
-        const auto said = fmt::format("{} {}", verdict_text(result.verdict), result.reason);
+        const auto said =
+            fmt::format("{}{}{}", verdict_text(result.verdict), result.reason.empty() ? "" : " ", result.reason);
         if (result.verdict == Verdict::skip) GTEST_SKIP() << said;
         if (blames_kernel(result.verdict) || result.verdict == Verdict::broken) {
             ADD_FAILURE() << said << "\n" << result.evidence.dump(2);

@@ -3,7 +3,9 @@
 #include <optional>
 
 #include "cases/experiment.h"
+#include "fixtures/base/bytes.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/probe/features.h"
 #include "fixtures/probe/kernel_log.h"
 
 namespace holdfast {
@@ -33,18 +35,37 @@ void run_and_check(const Case& one, DisposableFilesystem& filesystem, std::uint6
     check(filesystem, tell);
 }
 
+// A held disk lives in memory, with a bit for each sector.
+constexpr std::uint64_t largest_held_disk = 64 * GiB;
+
+bool can_be_held(const Recipe& recipe) { return recipe.size <= largest_held_disk && !find_missing_feature("fuse"); }
+
 }  // namespace
+
+DiskKind disk_kind_for(const Case& one, const Recipe& recipe) {
+    switch (one.disk) {
+        case DiskNeed::zeroed:
+            break;
+        case DiskNeed::poisoned:
+            return DiskKind::poisoned_file;
+        case DiskNeed::held_if_possible:
+            return can_be_held(recipe) ? DiskKind::held : DiskKind::zeroed_file;
+        case DiskNeed::held:
+            return DiskKind::held;
+    }
+    return DiskKind::zeroed_file;
+}
 
 void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directory, std::uint64_t seed,
               const Tell& tell) {
     try {
         tell(message::phase(phase_mkfs));
         KernelLog log;
-        const auto attached = [&](const FileDisk& disk) {
+        const auto attached = [&](const Disk& disk) {
             (void)log.read_new();
-            tell(message::device({.name = device_name(disk.device_path()), .after = log.last_sequence()}));
+            tell(message::device({.name = device_name(disk.device_path()), .after = log.last_sequence()}, disk.kind()));
         };
-        DisposableFilesystem filesystem{recipe, directory, one.poisoned ? Blank::poison : Blank::zeros, attached};
+        DisposableFilesystem filesystem{recipe, directory, disk_kind_for(one, recipe), attached};
         run_and_check(one, filesystem, seed, tell);
     } catch (const std::exception& error) {
         tell(message::broken(error.what()));

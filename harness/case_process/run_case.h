@@ -6,9 +6,14 @@
 #include "cases/case.h"
 #include "fixtures/disk/run_directory.h"
 #include "fixtures/filesystem/recipe.h"
+#include "fixtures/filesystem/template.h"
 #include "harness/report/report.h"
 
 namespace holdfast {
+
+/// What a case gets on this machine: a file in place of a held disk where it can do with one, and there is no FUSE or the
+/// recipe is too large to be held in memory.
+[[nodiscard]] DiskKind disk_kind_for(const Case& one, const Recipe& recipe);
 
 /// Makes the filesystem, runs the case, unmounts and checks, and tells all of it. Failures of the surroundings are
 /// told, not thrown.

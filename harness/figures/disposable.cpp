@@ -33,14 +33,16 @@ void measure(const Recipe& recipe) {
         return;
     }
     const auto directory = RunDirectory::in_memory();
-    const auto make = [&](const RunDirectory& where) { const DisposableFilesystem made{recipe, where, Blank::zeros}; };
+    const auto make = [&](const RunDirectory& where) {
+        const DisposableFilesystem made{recipe, where, DiskKind::zeroed_file};
+    };
     make(directory);
     std::vector<double> from_template;
     std::vector<double> mount_alone;
     std::vector<double> from_mkfs;
     for (int round = 0; round < rounds; ++round) {
         from_template.push_back(milliseconds([&] { make(directory); }));
-        DisposableFilesystem mounted{recipe, directory, Blank::zeros};
+        DisposableFilesystem mounted{recipe, directory, DiskKind::zeroed_file};
         mount_alone.push_back(milliseconds([&] { mounted.remount(); }));
         from_mkfs.push_back(milliseconds([&] { make(RunDirectory::in_memory()); }));
     }

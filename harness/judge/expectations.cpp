@@ -45,30 +45,79 @@ std::vector<T> parse_list(const std::optional<Value>& list, T (*parse)(const Val
     return parsed;
 }
 
-Expectation parse_expectation(const Value& value, const CaseNames& known) {
-    value.only({"case", "contract", "per_filesystem", "limitations"});
-    const auto case_name = value.required("case");
-    if (!known.contains(case_name.text())) case_name.refuse("the name of a case (holdfast list shows them)");
-    return {case_name.text(), parse_expected_values(value.required("contract")),
-            parse_list(value.optional("per_filesystem"), parse_override),
-            parse_list(value.optional("limitations"), parse_limitation)};
+// An entry of a document, and the cases that it speaks of.
+struct Entry {
+    std::vector<std::string> cases;
+    /// The entry is that one case's own.
+    bool own = false;
+    Expectation content;
+    std::string place;
+};
+
+std::vector<std::string> parse_case_names(const Value& value, const CaseNames& known) {
+    const auto patterns = value.optional("cases");
+    if (!patterns) {
+        const auto name = value.required("case");
+        if (!known.contains(name.text())) name.refuse("the name of a case (holdfast list shows them)");
+        return {name.text()};
+    }
+    std::vector<std::string> names;
+    for (const auto& item : patterns->items()) {
+        const auto before = names.size();
+        for (const auto& name : known)
+            if (matches_any({parse_sentence(item)}, name)) names.push_back(name);
+        if (names.size() == before) item.refuse("a pattern that some case matches (holdfast list shows them)");
+    }
+    return names;
 }
 
-using Entries = std::map<std::string, Expectation, std::less<>>;
+Entry parse_entry(const Value& value, const CaseNames& known) {
+    const bool own = !value.optional("cases").has_value();
+    value.only({own ? "case" : "cases", "contract", "per_filesystem", "limitations"});
+    Entry entry{.cases = parse_case_names(value, known), .own = own, .content = {}, .place = value.place()};
+    const auto contract = own ? value.required("contract") : value.optional("contract");
+    if (contract) entry.content.contract = parse_expected_values(*contract);
+    entry.content.overrides = parse_list(value.optional("per_filesystem"), parse_override);
+    entry.content.limitations = parse_list(value.optional("limitations"), parse_limitation);
+    return entry;
+}
 
-// Where each case's entry stands, to name both when there are two.
+// What the case's own entry says of an observation stands.
+void add_to(Expectation& expectation, const Expectation& more) {
+    expectation.contract.insert(more.contract.begin(), more.contract.end());
+    expectation.overrides.insert(expectation.overrides.begin(), more.overrides.begin(), more.overrides.end());
+    expectation.limitations.insert(expectation.limitations.end(), more.limitations.begin(), more.limitations.end());
+}
+
+// Where each case's own entry stands, to name both when there are two.
 using Places = std::map<std::string, std::string, std::less<>>;
 
-void parse_document(const Value& document, const CaseNames& known, Entries& entries, Places& places) {
+void parse_document(const Value& document, const CaseNames& known, std::vector<Entry>& entries, Places& places) {
     for (const auto& item : document.items()) {
-        auto expectation = parse_expectation(item, known);
-        const auto [earlier, is_new] = places.emplace(expectation.case_name, item.place());
+        entries.push_back(parse_entry(item, known));
+        const auto& entry = entries.back();
+        if (!entry.own) continue;
+        const auto [earlier, is_new] = places.emplace(entry.cases.front(), entry.place);
         if (!is_new)
             item.required("case").refuse(
                 fmt::format("one entry for each case, and {} has one for this", earlier->second));
-        auto name = expectation.case_name;
-        entries.insert_or_assign(std::move(name), std::move(expectation));
     }
+}
+
+using Merged = std::map<std::string, Expectation, std::less<>>;
+
+Merged merge(const std::vector<Entry>& entries) {
+    Merged merged;
+    for (const bool own : {true, false})
+        for (const auto& entry : entries) {
+            if (entry.own != own) continue;
+            for (const auto& name : entry.cases) {
+                auto& expectation = merged[name];
+                expectation.case_name = name;
+                add_to(expectation, entry.content);
+            }
+        }
+    return merged;
 }
 
 }  // namespace
@@ -92,15 +141,19 @@ bool Scope::covers(std::string_view filesystem, KernelVersion version) const {
 }
 
 Expectations Expectations::parse(std::span<const Value> documents, const CaseNames& known) {
-    Expectations expectations;
+    std::vector<Entry> entries;
     Places places;
-    for (const auto& document : documents) parse_document(document, known, expectations.entries_, places);
+    for (const auto& document : documents) parse_document(document, known, entries, places);
+    Expectations expectations;
+    expectations.entries_ = merge(entries);
     return expectations;
 }
 
 void Expectations::replace(const Value& document, const CaseNames& known) {
+    std::vector<Entry> entries;
     Places places;
-    parse_document(document, known, entries_, places);
+    parse_document(document, known, entries, places);
+    for (auto& [name, expectation] : merge(entries)) entries_.insert_or_assign(name, std::move(expectation));
 }
 
 const Expectation* Expectations::find(std::string_view case_name) const {

@@ -56,9 +56,11 @@ class Expectations {
     ///   [{"case": "fallocate.modes", "contract": {"observation": VALUE, ...},
     ///     "per_filesystem": [{"filesystems": ["ext4*"], "kernel": ">=6.5", "expect": {...}, "why": "", "source": ""}],
     ///     "limitations": [{"filesystems": ["ext3*"], "kernel": ">=4.3", "observe": {...}, "why": "", "source": ""}]}]
-    /// where VALUE is as in ExpectedValue; "kernel", "per_filesystem" and "limitations" may be left out. Throws
-    /// BadInput naming file, line, entry and field: for keys it does not know, an empty text, a limitation without why
-    /// or source, a case that is not among `known`, and a case that has two entries, in one document or in two.
+    /// where VALUE is as in ExpectedValue; "kernel", "per_filesystem" and "limitations" may be left out. What several
+    /// cases share stands once, in an entry with "cases": ["aio_append.*", ...] (wildcards of fnmatch(3)) in place of
+    /// "case"; it adds to each case's own entry, which goes before. Throws BadInput naming file, line, entry and field:
+    /// for keys it does not know, an empty text, a limitation without why or source, a case or a pattern of cases that
+    /// is not among `known`, and a case that has two entries of its own, in one document or in two.
     [[nodiscard]] static Expectations parse(std::span<const Value> documents, const CaseNames& known);
 
     /// Replaces the entries of the cases that `document` has entries for (`--expectations FILE`). Throws as above.

@@ -84,6 +84,24 @@ TEST(Expectations, RefusesTwoEntriesInTwoDocuments) {
         ThrowsMessage<BadInput>(HasSubstr("b.json:1: [0].case: expected one entry for each case, and a.json:1")));
 }
 
+TEST(Expectations, WhatCasesShareAddsToTheirOwn) {
+    const auto expectations = parse(R"([
+        {"cases": ["aio_append.*", "fallocate.modes"], "contract": {"a": 1, "b": 1},
+         "limitations": [{"filesystems": ["*"], "observe": {"b": 2}, "why": "shared", "source": "s"}]},
+        {"case": "fallocate.modes", "contract": {"a": 5},
+         "limitations": [{"filesystems": ["*"], "observe": {"b": 3}, "why": "own", "source": "s"}]}])");
+    const auto* const shared = expectations.find("aio_append.at_eof");
+    ASSERT_NE(shared, nullptr);
+    EXPECT_TRUE(shared->contract.at("a").matches(1));
+    const auto* const own = expectations.find("fallocate.modes");
+    EXPECT_TRUE(own->contract.at("a").matches(5));
+    EXPECT_TRUE(own->contract.at("b").matches(1));
+    ASSERT_EQ(own->limitations.size(), 2U);
+    EXPECT_EQ(own->limitations[0].why, "own");
+    EXPECT_THAT([] { (void)parse(R"([{"cases": ["nothing.*"], "contract": {"a": 1}}])"); },
+                ThrowsMessage<BadInput>(HasSubstr("[0].cases[0]: expected a pattern that some case matches")));
+}
+
 TEST(Expectations, AUsersDocumentReplacesWholeEntries) {
     auto expectations = parse(R"([{"case": "fallocate.modes", "contract": {"a": 1, "b": 1}},
                                   {"case": "aio_append.at_eof", "contract": {"c": 1}}])");

@@ -83,7 +83,7 @@ bool take_early_end(CaseResult& result, const CaseReport& report, const Ended& e
 CaseResult conclude(const Question& question, const CaseReport& report, const Ended& ended) {
     CaseResult result{.name = std::string{question.name},
                       .filesystem = std::string{question.filesystem},
-                      .disk = "file",
+                      .disk = report.disk,
                       .kernel_log = ended.kernel_log};
     auto judgement = judge({question.name, question.filesystem, KernelVersion::running()}, question.expectations,
                            question.profile, report.observations);
@@ -102,6 +102,8 @@ CaseResult conclude(const Question& question, const CaseReport& report, const En
 std::string missing_for(const Case& one, const Recipe& recipe) {
     auto needs = recipe.needs;
     needs.insert(needs.end(), one.needs.begin(), one.needs.end());
+    if (one.disk == DiskNeed::held) needs.push_back({"feature", "fuse"});
+    if (one.disk == DiskNeed::held_if_possible) needs.push_back({"feature", "hold"});
     return describe(find_missing(needs));
 }
 

@@ -10,8 +10,8 @@ namespace holdfast {
 namespace message {
 
 nlohmann::json phase(std::string_view phase) { return {{"phase", phase}}; }
-nlohmann::json device(const DeviceInLog& device) {
-    return {{"device", {{"name", device.name}, {"after", device.after}}}};
+nlohmann::json device(const DeviceInLog& device, std::string_view disk) {
+    return {{"device", {{"name", device.name}, {"after", device.after}, {"disk", disk}}}};
 }
 nlohmann::json observation(const Observation& observation) { return {{"observation", observation.to_json()}}; }
 nlohmann::json skipped(std::string_view why) { return {{"skipped", why}}; }
@@ -31,7 +31,7 @@ void CaseReport::take(const nlohmann::json& message) {
         if (kind == "phase")
             phase = value.get<std::string>();
         else if (kind == "device")
-            device = {.name = value.at("name"), .after = value.at("after")};
+            take_device(value);
         else if (kind == "observation")
             observations.push_back(Observation::from_json(value));
         else if (kind == "skipped")
@@ -47,6 +47,11 @@ void CaseReport::take(const nlohmann::json& message) {
     } catch (const nlohmann::json::exception& error) {
         throw Failure(fmt::format("a case process sent a message that cannot be read: {}", error.what()));
     }
+}
+
+void CaseReport::take_device(const nlohmann::json& value) {
+    device = {.name = value.at("name"), .after = value.at("after")};
+    disk = value.at("disk");
 }
 
 Tell tell_through(int descriptor) {

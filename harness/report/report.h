@@ -26,6 +26,8 @@ struct CaseReport {
     std::string phase{"starting"};
     /// Its loop device, from when on the kernel's log means it; empty before there is one.
     DeviceInLog device{};
+    /// What kind of disk that is: "file" or "held".
+    std::string disk{"file"};
     std::vector<Observation> observations{};
     /// Why the case was skipped, where it was.
     std::optional<std::string> skipped{};
@@ -37,12 +39,15 @@ struct CaseReport {
 
     /// Takes in one message. Throws Failure where it is none.
     void take(const nlohmann::json& message);
+
+ private:
+    void take_device(const nlohmann::json& value);
 };
 
 /// The messages.
 namespace message {
 [[nodiscard]] nlohmann::json phase(std::string_view phase);
-[[nodiscard]] nlohmann::json device(const DeviceInLog& device);
+[[nodiscard]] nlohmann::json device(const DeviceInLog& device, std::string_view disk);
 [[nodiscard]] nlohmann::json observation(const Observation& observation);
 [[nodiscard]] nlohmann::json skipped(std::string_view why);
 [[nodiscard]] nlohmann::json broken(std::string_view what);

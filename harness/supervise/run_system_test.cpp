@@ -196,6 +196,29 @@ TEST(Missing, LoopControlIsBroken) {
     EXPECT_THAT(result.reason, HasSubstr("loop"));
 }
 
+TEST(Missing, WithoutFuseTheWritesOfAFileAreHeld) {
+    enter_private_namespace();
+    const Mount hidden{"/dev/null", "/dev/fuse", "none", "bind"};
+    const auto append = run_one("aio_append.at_eof", "ext4");
+    EXPECT_EQ(append.disk, "file");
+    EXPECT_EQ(append.verdict, Verdict::xfail) << append.reason;
+    EXPECT_EQ(run_one("aio_append.second_append", "xfs").verdict, Verdict::xfail);
+}
+
+TEST(Appends, FailWhereTheExpectationSaysTheOpposite) {
+    const Scratch scratch;
+    const auto expectations = scratch.write("opposite.json", R"([
+        {"case": "aio_append.at_eof", "contract": {"submission": "blocks"}},
+        {"case": "aio_append.overwrite", "contract": {"submission": "async", "nowait": "EAGAIN"}},
+        {"case": "aio_append.dsync_append", "contract": {"submission": "async", "durable": "no"}}])");
+    const auto file = scratch / "results.json";
+    holdfast({"run", "aio_append.at_eof:aio_append.overwrite:aio_append.dsync_append", "--filesystem", "xfs",
+              "--expectations", expectations.string(), "--results", file.string()});
+    const auto results = read_result_file(file);
+    ASSERT_EQ(results.cases.size(), 3U);
+    for (const auto& result : results.cases) EXPECT_EQ(result.verdict, Verdict::fail) << result.name;
+}
+
 TEST(Missing, ACapabilityIsSkip) {
     const Scratch scratch;
     const auto file = scratch / "results.json";

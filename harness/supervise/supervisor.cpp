@@ -7,6 +7,7 @@
 
 #include "fixtures/base/failure.h"
 #include "fixtures/filesystem/space.h"
+#include "harness/case_process/run_case.h"
 
 namespace holdfast {
 namespace {
@@ -41,8 +42,8 @@ class Supervisor {
     [[nodiscard]] std::string find_all_missing(const Planned& planned) const {
         auto missing = missing_for(*planned.one, *planned.recipe);
         if (!missing.empty()) return missing;
-        const auto blank = planned.one->poisoned ? Blank::poison : Blank::zeros;
-        const auto lack = find_missing_space(*planned.recipe, blank, space_);
+        const auto kind = disk_kind_for(*planned.one, *planned.recipe);
+        const auto lack = find_missing_space(*planned.recipe, kind, space_);
         return lack ? describe({*lack}) : std::string{};
     }
 

@@ -106,7 +106,7 @@ class RacingReader {
 // and readers behind it: so the time is bounded, and nothing but the depth of the test depends on it.
 class TimedHold {
  public:
-    TimedHold(FileDisk& disk, const Track& track)
+    TimedHold(Disk& disk, const Track& track)
         : hold_(disk.hold_writes()), thread_([this, &disk, &track] { watch(disk, track); }) {}
 
     void finish() {
@@ -116,12 +116,12 @@ class TimedHold {
     }
 
  private:
-    void watch(const FileDisk& disk, const Track& track) {
+    void watch(const Disk& disk, const Track& track) {
         try {
             wait_until(1s, [&] { return disk.inflight().writes > 0 || submitted_; });
             const auto looks = track.looks.load();
             wait_until(10ms, [&] { return track.looks >= looks + 4; });
-            hold_.release();
+            hold_->release();
         } catch (...) {
             error_ = std::current_exception();
         }
@@ -133,7 +133,7 @@ class TimedHold {
         while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(200us);
     }
 
-    WriteHold hold_;
+    std::unique_ptr<Hold> hold_;
     std::atomic<bool> submitted_{false};
     std::exception_ptr error_;
     std::jthread thread_;
@@ -149,7 +149,7 @@ Range worth_a_look(const Batch& batch) {
 
 class RacingWriter {
  public:
-    RacingWriter(FileDisk& disk, const Race& race, Track& track)
+    RacingWriter(Disk& disk, const Race& race, Track& track)
         : disk_(disk), race_(race), track_(track), file_(File::open(race.path, O_RDWR | O_DIRECT)), aio_(8) {}
 
     void run() {
@@ -189,7 +189,7 @@ class RacingWriter {
         race_.content.acknowledge(range, race_.generation);
     }
 
-    FileDisk& disk_;
+    Disk& disk_;
     const Race& race_;
     Track& track_;
     File file_;
@@ -204,7 +204,7 @@ void RaceResult::merge(const RaceResult& other) {
     reads_in_window += other.reads_in_window;
 }
 
-RaceResult run_race(FileDisk& disk, const Race& race, std::uint64_t seed) {
+RaceResult run_race(Disk& disk, const Race& race, std::uint64_t seed) {
     Track track;
     std::list<RacingReader> readers;
     std::exception_ptr error;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cases/stale_data/shared/judged_read.h"
-#include "fixtures/disk/file_disk.h"
+#include "fixtures/disk/disk.h"
 #include "fixtures/io/aio.h"
 
 namespace holdfast {
@@ -40,6 +40,6 @@ struct RaceResult {
 
 /// Submits the batches one after the other while a direct, two buffered and a mapped reader look at what is being written.
 /// The file must exist. All writes are direct. Throws Failure where a write fails.
-[[nodiscard]] RaceResult run_race(FileDisk& disk, const Race& race, std::uint64_t seed);
+[[nodiscard]] RaceResult run_race(Disk& disk, const Race& race, std::uint64_t seed);
 
 }  // namespace holdfast

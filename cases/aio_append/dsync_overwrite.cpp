@@ -1,0 +1,30 @@
+// Overwrites one block through a descriptor that is O_DSYNC.
+// Contract: io_submit(2) returns while its own write is still held, and a power cut after its completion loses nothing.
+#include <fcntl.h>
+
+#include "cases/aio_append/shared/ask.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    const auto block = block_size(experiment.filesystem());
+    ask(experiment, {.written = 4 * block, .open_flags = O_DSYNC, .writes = {{block, 2 * block}}});
+}
+
+}  // namespace
+
+extern const Case aio_append_dsync_overwrite;
+const Case aio_append_dsync_overwrite{
+    .name = "aio_append.dsync_overwrite",
+    .summary = "asks whether io_submit waits for an O_DSYNC overwrite, and whether its completion keeps its promise",
+    .method =
+        "As aio_append.overwrite, on a file opened with O_DSYNC. In the moment in which the completion is "
+        "seen, the disk's log says what a power cut would leave if everything were lost that no flush had "
+        "covered; a filesystem with just that is mounted, and must have the data.",
+    .needs = aio_append_needs(),
+    .disk = aio_append_disk,
+    .run = run,
+};
+
+}  // namespace holdfast::cases

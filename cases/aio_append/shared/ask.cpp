@@ -1,0 +1,193 @@
+#include "cases/aio_append/shared/ask.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+
+#include "cases/aio_append/shared/perform.h"
+#include "cases/stale_data/shared/judged_read.h"
+#include "fixtures/base/failure.h"
+#include "fixtures/io/warm_up.h"
+#include "fixtures/probe/features.h"
+
+namespace holdfast {
+namespace {
+
+// What the judge of the content has to say, in one sentence.
+std::string first_wrong(const Findings& findings) {
+    for (const auto* sentences :
+         {&findings.stale_sentences(), &findings.lost_sentences(), &findings.unreadable_sentences()})
+        if (!sentences->empty()) return sentences->front();
+    return "right";
+}
+
+std::string judge_file(const std::filesystem::path& path, const FileContent& content) {
+    Findings findings;
+    judge_whole_file(path, content, findings);
+    return first_wrong(findings);
+}
+
+class Interview {
+ public:
+    Interview(Experiment& experiment, const Scene& scene) : experiment_(experiment), scene_(scene) {}
+
+    void run() {
+        auto& filesystem = experiment_.filesystem();
+        try {
+            warm_up(filesystem.root());
+            ask_aio();
+            ask_nowait();
+            ask_uring();
+            ask_synchronous();
+        } catch (const Stage::Refused& refused) {
+            experiment_.observe("preallocated", error_name(refused.error));
+            return;
+        }
+        if (scene_.allocated) experiment_.observe("preallocated", "yes");
+    }
+
+ private:
+    Stage new_stage() { return {experiment_.filesystem().root(), scene_, next_stage_++}; }
+    Cast with(Way& way, int more_flags = 0) {
+        return {.way = way,
+                .earlier = *earlier_,
+                .more_flags = more_flags,
+                .times_are_free = !experiment_.recipe().has_mount_option("wsync")};
+    }
+    Disk& disk() { return experiment_.filesystem().disk(); }
+
+    void ask_aio() {
+        auto stage = new_stage();
+        std::uint64_t size = 0;
+        const auto outcome = perform(disk(), stage, with(*aio_), [&] {
+            size = stage.file().size();
+            keep_durable();
+        });
+        require_taken(outcome);
+        observe_submission(outcome);
+        const bool all = std::ranges::equal(outcome.results, scene_.writes, {}, {}, [](const Range& range) {
+            return static_cast<std::int64_t>(range.length());
+        });
+        experiment_.observe("completed", all, {{"results", outcome.results}});
+        const auto expected = size_after(scene_);
+        experiment_.observe("size_after", size == expected ? nlohmann::json("right") : nlohmann::json(size),
+                            {{"bytes", size}, {"expected", expected}});
+        experiment_.observe("content", judge_file(stage.file().path(), stage.content()));
+        if (durable_) experiment_.observe("durable", judge_durability(stage));
+    }
+
+    void observe_submission(const Outcome& outcome) {
+        auto evidence = nlohmann::json::object();
+        if (outcome.blocks && outcome.first.stack.empty())
+            evidence["stack_missing"] = "/proc/self/task/TID/stack cannot be read";
+        if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
+        if (scene_.meanwhile != Meanwhile::nothing) evidence["call_meanwhile_waits"] = outcome.meanwhile_waits;
+        experiment_.observe("submission", outcome.blocks ? "blocks" : "async", evidence);
+        if (outcome.first.where) experiment_.observe("where", *outcome.first.where);
+        if (!outcome.waits_for.empty())
+            experiment_.observe("waits_for", fmt::format("{}", fmt::join(outcome.waits_for, ", ")));
+        experiment_.observe("completed_while_held", outcome.completed_while_held);
+    }
+
+    void require_taken(const Outcome& outcome) const {
+        if (outcome.taken != static_cast<long>(scene_.writes.size()))
+            throw SystemFailure(fmt::format("io_submit of {} requests took {}", scene_.writes.size(), outcome.taken),
+                                outcome.taken < 0 ? static_cast<int>(-outcome.taken) : EAGAIN);
+    }
+
+    // The clock may tick between a file's times being set and its being written to, and then the write has to wait for
+    // their change: so an answer counts that says so only where it comes every time.
+    static constexpr int attempts = 4;
+
+    void ask_nowait() {
+        std::string answer;
+        for (int i = 0; i < attempts && (answer.empty() || answer == "EAGAIN"); ++i) {
+            auto stage = new_stage();
+            answer = describe_nowait(perform(disk(), stage, with(*aio_, RWF_NOWAIT)));
+        }
+        experiment_.observe("nowait", answer);
+    }
+
+    static std::string describe_nowait(const Outcome& outcome) {
+        if (outcome.blocks) return "blocks";
+        if (outcome.taken < 0) return error_name(static_cast<int>(-outcome.taken));
+        for (const auto result : outcome.results)
+            if (result < 0) return error_name(static_cast<int>(-result));
+        return "completes";
+    }
+
+    void ask_uring() {
+        if (find_missing_feature("io_uring")) {
+            experiment_.observe("io_uring", "unavailable");
+            return;
+        }
+        std::string answer;
+        auto evidence = nlohmann::json::object();
+        for (int i = 0; i < attempts && (answer.empty() || answer == "punted"); ++i) {
+            auto stage = new_stage();
+            const auto way = uring_way();
+            const auto outcome = perform(disk(), stage, with(*way));
+            answer = outcome.blocks ? "blocks" : outcome.punted ? "punted" : "inline";
+            if (!outcome.worker_stack.empty()) evidence["worker_stack"] = outcome.worker_stack;
+        }
+        if (answer != "punted") evidence.clear();
+        experiment_.observe("io_uring", answer, evidence);
+    }
+
+    void ask_synchronous() {
+        auto stage = new_stage();
+        const auto way = synchronous_way();
+        const auto outcome = perform(disk(), stage, with(*way));
+        auto evidence = nlohmann::json::object();
+        if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
+        const auto waits_for =
+            outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
+        experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
+    }
+
+    // What a power cut in this moment would keep of all that was ever written to the disk.
+    void keep_durable() {
+        if (!is_dsync(scene_) || experiment_.held_disk() == nullptr) return;
+        durable_ = durable(experiment_.held_disk()->served().log());
+    }
+
+    std::string judge_durability(const Stage& stage) {
+        try {
+            const DisposableFilesystem crashed{experiment_.recipe(), experiment_.held_disk()->crash_state(*durable_)};
+            const auto path = crashed.root() / stage.file().path().filename();
+            std::error_code error;
+            const auto size = std::filesystem::file_size(path, error);
+            if (error) return "no file";
+            if (size != size_after(scene_)) return fmt::format("a file of {} bytes", size);
+            return judge_file(path, stage.content()) == "right" ? "yes" : judge_file(path, stage.content());
+        } catch (const Failure& failure) {
+            return fmt::format("no filesystem: {}", failure.what());
+        }
+    }
+
+    Experiment& experiment_;
+    const Scene& scene_;
+    // Made once: ending an AIO context takes the kernel longer than all else here.
+    std::unique_ptr<Way> aio_ = aio_way();
+    std::unique_ptr<Way> earlier_ = scene_.earlier.empty() ? synchronous_way() : aio_way();
+    std::uint32_t next_stage_ = 1;
+    std::optional<std::vector<std::uint64_t>> durable_;
+};
+
+}  // namespace
+
+std::uint64_t block_size(const DisposableFilesystem& filesystem) {
+    struct statvfs status {};
+    checked(::statvfs(filesystem.root().c_str(), &status), "statvfs of " + filesystem.root().string());
+    return std::max<std::uint64_t>(status.f_bsize, 4096);
+}
+
+void ask(Experiment& experiment, const Scene& scene) { Interview{experiment, scene}.run(); }
+
+std::vector<Requirement> aio_append_needs() { return {{"feature", "aio"}}; }
+
+}  // namespace holdfast

@@ -1,0 +1,215 @@
+#include "cases/aio_append/shared/perform.h"
+
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include <sys/syscall.h>
+
+#include "fixtures/base/failure.h"
+#include "fixtures/disk/held/held_disk.h"
+#include "fixtures/io/uring.h"
+#include "fixtures/probe/kernel_stack.h"
+
+namespace holdfast {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The writes that a disk holds, and letting them go in parts where the disk can.
+class Flight {
+ public:
+    explicit Flight(Disk& disk) : disk_(disk), chooses_(dynamic_cast<HeldDisk*>(&disk)), hold_(disk.hold_writes()) {}
+
+    [[nodiscard]] bool can_choose() const { return chooses_ != nullptr; }
+
+    // What is in flight from here on belongs to the writes that are asked about.
+    void end_of_earlier() {
+        if (can_choose())
+            earlier_ = tickets_of(Part::own);
+        else
+            earlier_count_ = disk_.inflight().writes;
+    }
+
+    [[nodiscard]] std::size_t data_count() {
+        if (!can_choose()) return disk_.inflight().writes;
+        const auto held = chooses_->served().held();
+        return static_cast<std::size_t>(std::ranges::count_if(held, &HeldRequest::data));
+    }
+    [[nodiscard]] bool own_in_flight() {
+        return can_choose() ? !tickets_of(Part::own).empty() : disk_.inflight().writes > earlier_count_;
+    }
+
+    // Lets go what a blocked call waits for, and names it.
+    std::string let_go_next(const Blocked& blocked) {
+        struct Candidate {
+            Part part;
+            const char* name;
+        };
+        std::vector<Candidate> order{
+            {Part::own, "own write"}, {Part::earlier, "earlier write"}, {Part::metadata, "log"}};
+        if (blocked.on_lock) order.insert(order.begin(), {Part::earlier, "lock"});
+        for (const auto& [part, name] : order)
+            if (const auto tickets = tickets_of(part); !tickets.empty()) {
+                chooses_->served().let_go(tickets);
+                return name;
+            }
+        throw Failure("a call is blocked although the disk holds nothing");
+    }
+
+    void release() { hold_->release(); }
+
+ private:
+    enum class Part { own, earlier, metadata };
+
+    [[nodiscard]] Part part_of(const HeldRequest& request) const {
+        if (!request.data) return Part::metadata;
+        return std::ranges::find(earlier_, request.ticket) != earlier_.end() ? Part::earlier : Part::own;
+    }
+
+    [[nodiscard]] std::vector<std::uint64_t> tickets_of(Part part) {
+        std::vector<std::uint64_t> tickets;
+        for (const auto& request : chooses_->served().held())
+            if (part_of(request) == part) tickets.push_back(request.ticket);
+        return tickets;
+    }
+
+    Disk& disk_;
+    HeldDisk* chooses_;
+    std::unique_ptr<Hold> hold_;
+    std::vector<std::uint64_t> earlier_;
+    std::size_t earlier_count_ = 0;
+};
+
+class Performer {
+ public:
+    Performer(Disk& disk, Stage& stage, const Cast& cast)
+        : disk_(disk),
+          stage_(stage),
+          way_(cast.way),
+          earlier_way_(cast.earlier),
+          times_are_free_(cast.times_are_free),
+          writes_(stage.asked(cast.more_flags)) {}
+
+    Outcome perform(const std::function<void()>& completed) {
+        stage_.prepare_meanwhile();
+        {
+            // The calls end only when what they wait for is let go: so the hold ends before them, whatever happens.
+            std::list<WatchedCall> before;
+            std::optional<WatchedCall> call;
+            Flight flight{disk_};
+            begin_earlier(flight, before);
+            begin_meanwhile(before);
+            flight.end_of_earlier();
+            call.emplace(way_.system_call(), [this] { return submit(); });
+            observe_call(*call, flight);
+            flight.release();
+            outcome_.taken = call->result();
+            while (outcome_.taken > 0 && events_ < static_cast<std::size_t>(outcome_.taken))
+                take_event(milliseconds{1000});
+            completed();
+            take_earlier_events();
+        }
+        stage_.settle(outcome_.results);
+        return std::move(outcome_);
+    }
+
+ private:
+    // A write that finds the file's times old has them to change, which it may have to wait for: so they are changed
+    // first, and with nothing in between; but not where something is in flight that a change of them might wait for.
+    long submit() {
+        const auto& scene = stage_.scene();
+        const bool at_rest = scene.earlier.empty() || scene.earlier_elsewhere;
+        if (times_are_free_ && at_rest && scene.meanwhile == Meanwhile::nothing) stage_.touch();
+        return way_.submit(writes_);
+    }
+
+    void begin_earlier(Flight& flight, std::list<WatchedCall>& calls) {
+        for (std::size_t i = 0; i < stage_.scene().earlier.size(); ++i) {
+            const auto before = flight.data_count();
+            auto& call = calls.emplace_back(SYS_io_submit, [this, write = stage_.earlier(i)] {
+                return earlier_way_.submit({&write, 1});
+            });
+            if (!wait_for_return_or_block(call, disk_))
+                wait_while_held(
+                    [&] {
+                        if (earlier_way_.event(milliseconds{0})) ++earlier_events_;
+                        return flight.data_count() > before || earlier_events_ > i;
+                    },
+                    "an earlier write has been submitted, but none has reached the disk");
+        }
+    }
+
+    // Nobody else takes them, and the next performance would think them its own.
+    void take_earlier_events() {
+        while (earlier_events_ < stage_.scene().earlier.size())
+            if (earlier_way_.event(milliseconds{1000})) ++earlier_events_;
+    }
+
+    void begin_meanwhile(std::list<WatchedCall>& calls) {
+        const auto what = stage_.scene().meanwhile;
+        if (what == Meanwhile::nothing) return;
+        const long number = what == Meanwhile::fsync       ? SYS_fsync
+                            : what == Meanwhile::fallocate ? SYS_fallocate
+                                                           : SYS_ftruncate;
+        const auto& call = calls.emplace_back(number, [this] { return stage_.meanwhile(); });
+        outcome_.meanwhile_waits = wait_for_return_or_block(call, disk_).has_value();
+    }
+
+    void observe_call(const WatchedCall& call, Flight& flight) {
+        while (const auto blocked = wait_for_return_or_block(call, disk_)) {
+            if (!std::exchange(outcome_.blocks, true)) outcome_.first = *blocked;
+            if (!flight.can_choose()) return;
+            if (auto waits_for = flight.let_go_next(*blocked);
+                outcome_.waits_for.empty() || outcome_.waits_for.back() != waits_for)
+                outcome_.waits_for.push_back(std::move(waits_for));
+        }
+        if (outcome_.blocks || call.result() <= 0) return;
+        // That it has returned says something only where its write is really being held, or has been buffered, or is
+        // in other hands.
+        wait_while_held(
+            [&] {
+                take_event(milliseconds{0});
+                return events_ > 0 || find_worker(call) || flight.own_in_flight();
+            },
+            "a call has returned, but no write of its own has reached the disk");
+        find_worker(call);
+        outcome_.completed_while_held = std::ranges::any_of(outcome_.results, [](auto result) { return result >= 0; });
+    }
+
+    bool find_worker(const WatchedCall& call) {
+        if (way_.system_call() != SYS_io_uring_enter) return false;
+        const auto workers = uring_workers(call.thread());
+        if (workers.empty()) return false;
+        outcome_.punted = true;
+        if (const auto stack = KernelStack::of_thread(workers.front())) outcome_.worker_stack = stack->functions;
+        return true;
+    }
+
+    void take_event(milliseconds bound) {
+        const auto event = way_.event(bound);
+        if (!event) return;
+        ++events_;
+        outcome_.results.resize(writes_.size(), -EINPROGRESS);
+        outcome_.results.at(event->id) = event->result;
+    }
+
+    Disk& disk_;
+    Stage& stage_;
+    Way& way_;
+    Way& earlier_way_;
+    bool times_are_free_;
+    std::vector<Write> writes_;
+    std::size_t events_ = 0;
+    std::size_t earlier_events_ = 0;
+    Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome perform(Disk& disk, Stage& stage, const Cast& cast, const std::function<void()>& completed) {
+    return Performer{disk, stage, cast}.perform(completed);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,47 @@
+// The scenes of this family: a file in some state, what is under way on it, and the writes that a case asks about.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fixtures/pattern/oracle.h"
+
+namespace holdfast {
+
+/// A call on the same file that waits for the disk while the writes are asked for.
+enum class Meanwhile { nothing, fsync, fallocate, truncate };
+
+/// Offsets and lengths in bytes, multiples of the sector.
+struct Scene {
+    /// The file's data: this much from its beginning, written directly and synced.
+    std::uint64_t written = 0;
+    /// What fallocate(2) then adds, with this mode.
+    struct Allocation {
+        int mode = 0;
+        Range range;
+    };
+    std::optional<Allocation> allocated{};
+    /// Where ftruncate(2) then moves the end of file.
+    std::optional<std::uint64_t> truncated{};
+    /// Besides O_RDWR | O_DIRECT: O_DSYNC, O_APPEND.
+    int open_flags = 0;
+    /// Of the writes that are asked about, as in pwritev2(2): RWF_DSYNC, RWF_APPEND.
+    int write_flags = 0;
+
+    /// Writes that are in flight before, submitted one by one.
+    std::vector<Range> earlier{};
+    /// They go to another file of the same kind.
+    bool earlier_elsewhere = false;
+    Meanwhile meanwhile = Meanwhile::nothing;
+
+    /// Asked for in one call.
+    std::vector<Range> writes;
+};
+
+/// The end of file once all of it has happened.
+[[nodiscard]] std::uint64_t size_after(const Scene& scene);
+/// Whether the completion of the writes promises that a power cut keeps them.
+[[nodiscard]] bool is_dsync(const Scene& scene);
+
+}  // namespace holdfast

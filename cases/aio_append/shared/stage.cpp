@@ -1,0 +1,136 @@
+#include "cases/aio_append/shared/stage.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "fixtures/base/failure.h"
+
+namespace holdfast {
+namespace {
+
+// Of the file's data before, of what is in flight before, and of the writes that are asked about.
+constexpr std::uint32_t generation_before = 1;
+constexpr std::uint32_t generation_earlier = 2;
+constexpr std::uint32_t generation_asked = 3;
+
+// By how much a truncation that is under way moves the end of file.
+constexpr std::uint64_t truncated_by = 64 * KiB;
+
+bool appends(const Scene& scene) { return (scene.open_flags & O_APPEND) != 0 || (scene.write_flags & RWF_APPEND) != 0; }
+
+std::uint64_t size_before(const Scene& scene) {
+    if (scene.truncated) return *scene.truncated;
+    const bool keeps_size = !scene.allocated || (scene.allocated->mode & FALLOC_FL_KEEP_SIZE) != 0;
+    return keeps_size ? scene.written : std::max(scene.written, scene.allocated->range.end);
+}
+
+}  // namespace
+
+std::uint64_t size_after(const Scene& scene) {
+    auto size = size_before(scene);
+    if (scene.meanwhile == Meanwhile::truncate) size += truncated_by;
+    if (!scene.earlier_elsewhere)
+        for (const auto& range : scene.earlier) size = std::max(size, range.end);
+    for (const auto& range : scene.writes) size = std::max(size, range.end);
+    return size;
+}
+
+bool is_dsync(const Scene& scene) { return (scene.open_flags & O_DSYNC) != 0 || (scene.write_flags & RWF_DSYNC) != 0; }
+
+Stage::Stage(const std::filesystem::path& root, const Scene& scene, std::uint32_t number)
+    : scene_(scene), number_(number), content_(number) {
+    const int count = scene.earlier_elsewhere ? 2 : 1;
+    for (int i = 0; i < count; ++i) {
+        files_.push_back(
+            File::create(root / fmt::format("log-{}{}", number, i == 0 ? "" : "-other"), O_DIRECT | scene.open_flags));
+        prepare(files_.back());
+    }
+    const Range whole{0, scene.written};
+    content_.submit(whole, generation_before);
+    content_.acknowledge(whole, generation_before);
+    if (const auto size = size_before(scene); size != scene.written) content_.resized(size);
+    file().sync_filesystem();
+}
+
+void Stage::prepare(const File& file) const {
+    if (scene_.written > 0) {
+        AlignedBuffer data{scene_.written};
+        fill_data(data.bytes(), {number_, generation_before}, 0);
+        file.write_at(0, data.bytes());
+    }
+    if (const auto& allocated = scene_.allocated) {
+        const auto& [mode, range] = *allocated;
+        if (const int error = file.fallocate(mode, range.begin, range.length()); error != 0) throw Refused{error};
+    }
+    if (scene_.truncated) file.truncate(*scene_.truncated);
+}
+
+void Stage::touch() const {
+    checked(::futimens(file().descriptor(), nullptr), "futimens of " + file().path().string());
+}
+
+Write Stage::prepare_write(const File& file, Range range, std::uint32_t generation, int flags) {
+    auto& buffer = buffers_.emplace_back(range.length());
+    fill_data(buffer.bytes(), {number_, generation}, range.begin);
+    return {.file = &file,
+            .offset = appends(scene_) ? 0 : range.begin,  // an append knows its place by itself
+            .bytes = buffer.bytes(),
+            .flags = flags};
+}
+
+std::vector<Write> Stage::asked(int more_flags) {
+    std::vector<Write> writes;
+    for (const auto& range : scene_.writes) {
+        writes.push_back(prepare_write(file(), range, generation_asked, scene_.write_flags | more_flags));
+        content_.submit(range, generation_asked);
+    }
+    return writes;
+}
+
+Write Stage::earlier(std::size_t index) {
+    const auto& range = scene_.earlier.at(index);
+    if (!scene_.earlier_elsewhere) content_.submit(range, generation_earlier);
+    return prepare_write(files_.back(), range, generation_earlier, 0);
+}
+
+void Stage::prepare_meanwhile() const {
+    if (scene_.meanwhile == Meanwhile::fsync)
+        checked(::fchmod(file().descriptor(), 0640), "fchmod of " + file().path().string());
+}
+
+long Stage::meanwhile() const {
+    const int number = file().descriptor();
+    const auto size = static_cast<off_t>(scene_.written);
+    int result = 0;
+    switch (scene_.meanwhile) {
+        case Meanwhile::nothing:
+            break;
+        case Meanwhile::fsync:
+            result = ::fsync(number);
+            break;
+        case Meanwhile::fallocate:
+            result = ::fallocate(number, FALLOC_FL_KEEP_SIZE, size, truncated_by);
+            break;
+        case Meanwhile::truncate:
+            result = ::ftruncate(number, size + static_cast<off_t>(truncated_by));
+            break;
+    }
+    return result == 0 ? 0 : -errno;
+}
+
+void Stage::settle(const std::vector<std::int64_t>& results) {
+    if (!scene_.earlier_elsewhere)
+        for (const auto& range : scene_.earlier) content_.acknowledge(range, generation_earlier);
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (const auto& range = scene_.writes.at(i); results[i] == static_cast<std::int64_t>(range.length()))
+            content_.acknowledge(range, generation_asked);
+    if (scene_.meanwhile == Meanwhile::truncate) content_.resized(size_after(scene_));
+}
+
+}  // namespace holdfast
