@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/results/append_advice.h"
 #include "harness/results/details.h"
 #include "harness/results/wrap.h"
 
@@ -107,24 +108,36 @@ class Table {
     [[nodiscard]] std::string format() const {
         std::string text;
         std::string_view family;
+        Said said;
         for (const auto& one : cases_) {
             if (one.first->family() != family) text += fmt::format("\n{}\n", heading(one.first->family(), style_));
             family = one.first->family();
-            auto name = short_name(*one.first);
-            for (const auto& row : one.rows) text += format_row(std::exchange(name, ""), row);
+            const auto name = short_name(*one.first);
+            for (const auto& row : one.rows)
+                text += format_row(&row == &one.rows.front() ? name : "", row, say(said, name, row.reason));
         }
         return text;
     }
 
  private:
-    [[nodiscard]] std::string format_row(std::string_view name, const Row& row) const {
+    // By reason: the case that has said it in full.
+    using Said = std::map<std::string, std::string_view, std::less<>>;
+
+    // Many cases can end for one reason; those after the first one refer to it.
+    static std::string say(Said& said, std::string_view name, const std::string& reason) {
+        if (reason.empty()) return {};
+        const auto [earlier, is_new] = said.emplace(reason, name);
+        return is_new || earlier->second == name ? reason : fmt::format("as {}", earlier->second);
+    }
+
+    [[nodiscard]] std::string format_row(std::string_view name, const Row& row, const std::string& reason) const {
         const auto margin = 2 + name_width_ + verdict_width;
         const auto width = std::max<std::size_t>(style_.columns, margin + narrowest_text) - margin;
         const auto pad = verdict_width - verdict_text(row.verdict).size();
         auto text = fmt::format("  {:<{}}{}{:{}}", name, name_width_, format_verdict(row.verdict, style_), "", pad);
         auto lines = wrap(describe_filesystems(row), width);
-        if (!row.reason.empty())
-            for (auto& line : wrap(printable(row.reason), width)) lines.push_back(std::move(line));
+        if (!reason.empty())
+            for (auto& line : wrap(printable(reason), width)) lines.push_back(std::move(line));
         return text + fmt::format("{}\n", fmt::join(lines, "\n" + std::string(margin, ' ')));
     }
 
@@ -132,6 +145,17 @@ class Table {
     TextStyle style_;
     std::size_t name_width_ = 0;
 };
+
+std::string format_advice(const std::vector<CaseResult>& cases, TextStyle style) {
+    const auto advices = advise_on_appends(cases);
+    if (advices.empty()) return {};
+    auto text = fmt::format("\n{}\n", heading("Appends through io_submit (direct I/O, at end of file)", style));
+    for (const auto& [filesystems, advice] : advices) {
+        const auto lines = wrap(fmt::format("{}: {}", fmt::join(filesystems, ", "), advice), style.columns - 4);
+        text += fmt::format("  {}\n", fmt::join(lines, "\n    "));
+    }
+    return text;
+}
 
 std::string format_details(const CaseResult& result, TextStyle style) {
     auto text = fmt::format("\n{} {} on {}\n", format_verdict(result.verdict, style), heading(result.name, style),
@@ -168,6 +192,7 @@ std::string format_text(const Results& results, TextStyle style) {
     text += Table{cases, style}.format();
     for (const auto& result : results.cases)
         if (blames_kernel(result.verdict) || result.verdict == Verdict::broken) text += format_details(result, style);
+    text += format_advice(results.cases, style);
     text += "\n" + format_summary(results.summary(), run.seconds);
     if (!results.not_run.empty()) text += fmt::format("; {} more did not run", results.not_run.size());
     return text + "\n";
