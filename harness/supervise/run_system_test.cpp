@@ -81,6 +81,18 @@ TEST(Planted, APreallocationThatConvertsNothingIsFail) {
     EXPECT_THAT(result.reason, HasSubstr("into unwritten, fdatasync each: conversions is 0"));
 }
 
+TEST(Planted, ADiskThatDropsDataIsFail) {
+    const auto result = planted("dropped_write");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("stale is "));
+}
+
+TEST(Planted, ADiskThatIgnoresFlushesIsFail) {
+    const auto result = planted("dropped_flush");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, testing::AnyOf(HasSubstr("lost is "), HasSubstr("unmountable is ")));
+}
+
 TEST(Planted, DamagedFilesystemIsCrash) {
     const auto result = planted("damage");
     EXPECT_EQ(result.verdict, Verdict::crash) << result.reason;

@@ -1,0 +1,36 @@
+// Cuts the power while a file grows by direct appends, with a sync now and then.
+// Contract: after a power cut at any moment, a reader sees zeros or data written there, and all that a sync promised.
+#include "cases/stale_data/shared/crash.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    CrashTest test{experiment};
+    auto& file = test.create();
+    for (std::uint64_t i = 0; i < 8; ++i) {
+        file.write_direct({i * 16 * KiB, (i + 1) * 16 * KiB});
+        if (i % 3 == 2) file.fdatasync();
+    }
+    test.cut_power();
+}
+
+}  // namespace
+
+extern const Case stale_data_crash_direct_append;
+const Case stale_data_crash_direct_append{
+    .name = "stale_data.crash_direct_append",
+    .summary = "cuts the power while a file grows by direct appends, and looks for stale and lost data",
+    .method =
+        "On an aged disk on which every sector says where it came from, a file is grown by direct appends, "
+        "with an fdatasync after every third, while the disk keeps a log of all writes and flushes. Then, at "
+        "many points of that log, a disk is made that has what was written up to there, and others that lost "
+        "a random part of what no flush had covered; each is mounted, so that the filesystem recovers, is "
+        "read and checked by fsck. Readers must find zeros or data written at that offset, and what a sync "
+        "had promised by then.",
+    .disk = DiskNeed::held,
+    .time_bound = std::chrono::seconds{120},
+    .run = run,
+};
+
+}  // namespace holdfast::cases

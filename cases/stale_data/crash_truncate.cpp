@@ -1,0 +1,41 @@
+// Cuts the power while a file is cut short and grows again.
+// Contract: after a power cut at any moment, a reader sees zeros or data written there, and all that a sync promised.
+#include "cases/stale_data/shared/crash.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    CrashTest test{experiment};
+    auto& file = test.create();
+    file.write_direct({0, 128 * KiB});
+    file.fsync();
+    file.truncate(36 * KiB);
+    file.write_buffered({64 * KiB, 96 * KiB});
+    file.fsync();
+    file.truncate(20 * KiB);
+    file.truncate(128 * KiB);
+    file.write_direct({96 * KiB, 112 * KiB});
+    file.fdatasync();
+    test.cut_power();
+}
+
+}  // namespace
+
+extern const Case stale_data_crash_truncate;
+const Case stale_data_crash_truncate{
+    .name = "stale_data.crash_truncate",
+    .summary = "cuts the power while a file is cut short and grows again, and looks for stale and lost data",
+    .method =
+        "On an aged disk on which every sector says where it came from, a file is cut short and grown again, "
+        "with writes and syncs in between, while the disk keeps a log of all writes and flushes. Then, at "
+        "many points of that log, a disk is made that has what was written up to there, and others that lost "
+        "a random part of what no flush had covered; each is mounted, so that the filesystem recovers, is "
+        "read and checked by fsck. Readers must find zeros or data written at that offset, and what a sync "
+        "had promised by then.",
+    .disk = DiskNeed::held,
+    .time_bound = std::chrono::seconds{120},
+    .run = run,
+};
+
+}  // namespace holdfast::cases

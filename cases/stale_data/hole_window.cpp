@@ -1,0 +1,36 @@
+// Writes into a hole in flight together, completed in every order, while readers look.
+// Contract: no reader ever sees anything but zeros or data written there, and what was acknowledged is there.
+#include "cases/stale_data/shared/window.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    const auto block = window_block(experiment);
+    look_through(
+        experiment,
+        {.written = 4 * block,
+         .truncated = 16 * block,
+         .writes = {
+             {8 * block, 9 * block}, {9 * block, 10 * block}, {10 * block, 11 * block}, {11 * block, 12 * block}}});
+}
+
+}  // namespace
+
+extern const Case stale_data_hole_window;
+const Case stale_data_hole_window{
+    .name = "stale_data.hole_window",
+    .summary = "looks for stale data while writes into a hole are in flight",
+    .method =
+        "On an aged disk on which every sector says where it came from, four direct asynchronous writes are "
+        "in flight into a hole below the end of file, while the disk holds all data. They are let go one by "
+        "one, in the order of submission, against it, and from the middle outwards; before each, buffered, "
+        "direct and mapped readers look at the whole file and judge it by two oracles: nothing but zeros or "
+        "data written at that offset, and acknowledged data is there. At the end all is read again, after a "
+        "remount too.",
+    .needs = {{"feature", "aio"}},
+    .disk = DiskNeed::held,
+    .run = run,
+};
+
+}  // namespace holdfast::cases

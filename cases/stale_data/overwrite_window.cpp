@@ -1,0 +1,33 @@
+// Overwrites in flight together, completed in every order, while readers look.
+// Contract: no reader ever sees anything but zeros or data written there, and what was acknowledged is there.
+#include "cases/stale_data/shared/window.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    const auto block = window_block(experiment);
+    look_through(
+        experiment,
+        {.written = 8 * block,
+         .writes = {{2 * block, 3 * block}, {3 * block, 4 * block}, {4 * block, 5 * block}, {5 * block, 6 * block}}});
+}
+
+}  // namespace
+
+extern const Case stale_data_overwrite_window;
+const Case stale_data_overwrite_window{
+    .name = "stale_data.overwrite_window",
+    .summary = "looks for lost data while overwrites are in flight",
+    .method =
+        "On an aged disk on which every sector says where it came from, four direct asynchronous writes are "
+        "in flight onto blocks that hold data, while the disk holds all data. They are let go one by one, in "
+        "the order of submission, against it, and from the middle outwards; before each, buffered, direct and "
+        "mapped readers look at the whole file and judge it by two oracles: nothing but zeros or data written "
+        "at that offset, and acknowledged data is there. At the end all is read again, after a remount too.",
+    .needs = {{"feature", "aio"}},
+    .disk = DiskNeed::held,
+    .run = run,
+};
+
+}  // namespace holdfast::cases

@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cases/stale_data/shared/crash.h"
+#include "fixtures/pattern/sector.h"
+
+namespace holdfast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::uint64_t block = 4096;
+
+std::vector<std::byte> data(std::uint32_t generation, Range range) {
+    std::vector<std::byte> bytes(range.length());
+    fill_data(bytes, {1, generation}, range.begin);
+    return bytes;
+}
+
+Findings judge(const CrashModel& model, const std::vector<std::byte>& content) {
+    Findings findings;
+    model.judge(content, content.size(), "cut", findings);
+    return findings;
+}
+
+TEST(CrashModel, WhatWasNotPromisedMayBeThereOrNot) {
+    CrashModel model{1};
+    model.may_write({0, block}, 1);
+    EXPECT_TRUE(judge(model, {}).none());
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+    EXPECT_TRUE(judge(model, std::vector<std::byte>(block)).none());
+    auto torn = data(1, {0, block});
+    std::fill(torn.begin() + sector_size, torn.begin() + 2 * sector_size, std::byte{0});
+    EXPECT_TRUE(judge(model, torn).none());
+}
+
+TEST(CrashModel, WhatWasPromisedMustBeThere) {
+    CrashModel model{1};
+    model.may_write({0, block}, 1);
+    model.promise();
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+    EXPECT_EQ(judge(model, std::vector<std::byte>(block)).lost(), block / sector_size);
+    EXPECT_EQ(judge(model, {}).lost(), 1U);
+    model.may_write({0, block}, 2);
+    EXPECT_TRUE(judge(model, data(2, {0, block})).none());
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+    model.promise();
+    EXPECT_EQ(judge(model, data(1, {0, block})).lost(), block / sector_size);
+}
+
+TEST(CrashModel, PoisonAndTheDataOfOthersAreStale) {
+    CrashModel model{1};
+    model.may_write({0, block}, 1);
+    std::vector<std::byte> poison(block);
+    fill_poison(poison, 7);
+    EXPECT_EQ(judge(model, poison).stale(), block / sector_size);
+    std::vector<std::byte> other(block);
+    fill_data(other, {2, 1}, 0);
+    EXPECT_THAT(judge(model, other).stale_sentences().front(), HasSubstr("data of file 2"));
+    EXPECT_EQ(judge(model, data(1, {block, 2 * block})).stale(), block / sector_size) << "of another offset";
+}
+
+TEST(CrashModel, WhatWasCutOffMayShowUntilThatIsPromised) {
+    CrashModel model{1};
+    model.may_write({0, 2 * block}, 1);
+    model.promise();
+    model.may_resize(block);
+    EXPECT_TRUE(judge(model, data(1, {0, 2 * block})).none());
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+    model.promise();
+    EXPECT_EQ(judge(model, data(1, {0, 2 * block})).stale(), 1U) << "the size alone";
+    model.may_resize(2 * block);
+    EXPECT_EQ(judge(model, data(1, {0, 2 * block})).lost(), block / sector_size);
+}
+
+}  // namespace
+}  // namespace holdfast
