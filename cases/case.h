@@ -37,6 +37,8 @@ struct Case {
     /// What it needs besides what its filesystem needs.
     std::vector<Requirement> needs{};
     DiskNeed disk = DiskNeed::zeroed;
+    /// The disk fails requests on purpose: what filesystems say of that in the kernel's log is no reason for a CRASH.
+    bool fails_io = false;
     /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
     std::chrono::seconds time_bound{30};
     /// Observes, through the experiment. Throws Failure when the surroundings fail.

@@ -134,7 +134,10 @@ CaseResult RunningCase::finish() {
     if (unreadable_report_ && !report_.broken) report_.broken = unreadable_report_;
     ended.stacks = stacks_;
     ended.kernel_log = about(report_.device, log_.read_new());
-    std::copy_if(ended.kernel_log.begin(), ended.kernel_log.end(), std::back_inserter(ended.alarms), is_alarm);
+    const auto alarms = [&](const std::string& line) {
+        return is_alarm(line) && !(planned_.one->fails_io && is_alarm_of_failed_io(line));
+    };
+    std::copy_if(ended.kernel_log.begin(), ended.kernel_log.end(), std::back_inserter(ended.alarms), alarms);
     if (const auto letters = KernelTaint::now().letters_since(taint_); !letters.empty())
         ended.alarms.push_back(fmt::format("new taint {}", letters));
     auto result = conclude(

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/uio.h>
 
 #include "cases/stale_data/shared/judged_read.h"
 #include "fixtures/base/failure.h"
@@ -126,23 +127,35 @@ void CrashTest::WrittenFile::write_buffered(Range range) { write(buffered_, rang
 
 // What the filesystem refuses was never asked for.
 bool CrashTest::WrittenFile::fallocate(int mode, Range range) {
+    const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
+    note(Event::Kind::resize, {0, size});
     const int error = buffered_.fallocate(mode, range.begin, range.length());
+    if (error == 0) size_ = size;
     if (error == EOPNOTSUPP) events_.pop_back();
     if (error != 0 && error != EOPNOTSUPP) throw SystemFailure("fallocate of " + name_, error);
     return error == 0;
 }
 
-bool CrashTest::WrittenFile::allocate(int mode, Range range) {
-    const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
-    note(Event::Kind::resize, {0, size});
-    const bool done = fallocate(mode, range);
-    if (done) size_ = size;
-    return done;
-}
+bool CrashTest::WrittenFile::allocate(int mode, Range range) { return fallocate(mode, range); }
 
 bool CrashTest::WrittenFile::zero(int mode, Range range) {
     note(Event::Kind::zero, range);
-    return fallocate(mode, range);
+    const bool done = fallocate(mode, range);
+    if (!done) events_.pop_back();
+    return done;
+}
+
+void CrashTest::WrittenFile::write_dsync(Range range) {
+    AlignedBuffer bytes{range.length()};
+    fill_data(bytes.bytes(), {number_, ++generation_}, range.begin);
+    note(Event::Kind::write, range, generation_);
+    const iovec vector{bytes.bytes().data(), bytes.size()};
+    const auto written =
+        checked(::pwritev2(direct_.descriptor(), &vector, 1, static_cast<off_t>(range.begin), RWF_DSYNC),
+                "a synchronous write to " + name_);
+    if (static_cast<std::uint64_t>(written) != range.length()) throw Failure("a short synchronous write to " + name_);
+    size_ = std::max(size_, range.end);
+    note(Event::Kind::promise);
 }
 
 void CrashTest::WrittenFile::truncate(std::uint64_t size) {

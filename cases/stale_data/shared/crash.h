@@ -65,6 +65,9 @@ class CrashTest {
         /// At `range.begin`, with O_DIRECT or through the page cache.
         void write_direct(Range range);
         void write_buffered(Range range);
+        /// With O_DIRECT and RWF_DSYNC; the promise holds from when it returns, for this and all before it, so use it only
+        /// where everything before it was promised.
+        void write_dsync(Range range);
         /// fallocate(2) with 0 or KEEP_SIZE; with a mode that turns the range into zeros. False where the filesystem does
         /// not have the mode.
         [[nodiscard]] bool allocate(int mode, Range range);
