@@ -40,7 +40,7 @@ struct Case {
     /// The disk fails requests on purpose: what filesystems say of that in the kernel's log is no reason for a CRASH.
     bool fails_io = false;
     /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
-    std::chrono::seconds time_bound{30};
+    std::chrono::seconds time_bound{180};
     /// Observes, through the experiment. Throws Failure when the surroundings fail.
     void (*run)(Experiment&) = nullptr;
 

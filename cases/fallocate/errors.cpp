@@ -149,7 +149,6 @@ const Case fallocate_errors{
         "Each wrong call gets a fresh file of data. Size, content, extents and block count are compared with what they "
         "were before; the errno is the observation.",
     .needs = {{"capability", "CAP_LINUX_IMMUTABLE"}},
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

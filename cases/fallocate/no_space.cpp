@@ -100,7 +100,6 @@ const Case fallocate_no_space{
         "fail with ENOSPC and change nothing. Then every other block of the preallocated range is written with "
         "direct I/O, the rest with buffered I/O and fsync: nothing may fail for want of space, not even for the "
         "extents that the writes split.",
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

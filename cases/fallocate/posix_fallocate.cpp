@@ -157,7 +157,6 @@ const Case fallocate_posix_fallocate{
         "call made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve "
         "follow.",
     .disk = DiskNeed::poisoned,
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

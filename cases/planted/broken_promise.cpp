@@ -27,7 +27,6 @@ const Case planted_broken_promise{
     .name = "planted.broken_promise",
     .summary = "plays fallocate.no_space on a kernel that has no space for what it preallocated",
     .method = "A system call filter (seccomp) answers one write into the preallocated range with ENOSPC.",
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

@@ -21,7 +21,6 @@ const Case planted_dropped_write{
     .summary = "plays stale_data.append_window on a disk that acknowledges data and drops it",
     .method = "The held disk answers every write of data as done, and keeps what it had.",
     .disk = DiskNeed::held,
-    .time_bound = std::chrono::seconds{120},
     .run = run,
 };
 

@@ -24,7 +24,6 @@ const Case planted_nothing_to_convert{
     .summary = "plays unwritten.conversion_count on a kernel that only claims to preallocate",
     .method = "A system call filter (seccomp) lets fallocate(2) of mode 0 return 0 without being carried out.",
     .needs = {{"feature", "tracepoints"}},
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

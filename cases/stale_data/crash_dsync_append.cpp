@@ -23,7 +23,6 @@ const Case stale_data_crash_dsync_append{
         "returned, a "
         "power cut may lose neither its data nor the size.",
     .disk = DiskNeed::held,
-    .time_bound = std::chrono::seconds{120},
     .run = run,
 };
 

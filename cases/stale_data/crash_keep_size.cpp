@@ -33,7 +33,6 @@ const Case stale_data_crash_keep_size{
         "covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must "
         "find zeros or data written at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
-    .time_bound = std::chrono::seconds{120},
     .run = run,
 };
 

@@ -28,7 +28,6 @@ const Case stale_data_crash_neighbour{
         "synced. The journal then has the other's new blocks and size, and its data may not be on the disk: where "
         "the filesystem keeps no order between the two, a reader finds what was in those blocks before.",
     .disk = DiskNeed::held,
-    .time_bound = std::chrono::seconds{120},
     .run = run,
 };
 

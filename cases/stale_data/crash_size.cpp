@@ -36,7 +36,6 @@ const Case stale_data_crash_size{
         "end of "
         "the file and what has not reached the disk: the new size must be there all the same once it was synced.",
     .disk = DiskNeed::held,
-    .time_bound = std::chrono::seconds{120},
     .run = run,
 };
 

@@ -212,7 +212,6 @@ const Case stale_data_fallocate_reads_zero{
         "Modes that the filesystem does not have are left out.",
     .needs = {},
     .disk = DiskNeed::poisoned,
-    .time_bound = std::chrono::seconds{60},
     .run = run,
 };
 

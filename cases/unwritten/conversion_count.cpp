@@ -29,7 +29,6 @@ const Case unwritten_conversion_count{
         "Each kind of work is done five times on new files of one filesystem, and the fewest counts. XFS converts "
         "once for each direct write; ext4 handles an unwritten extent twice, to split and to convert.",
     .needs = {{"feature", "tracepoints"}},
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

@@ -26,7 +26,6 @@ const Case unwritten_direct_write_cost{
         "Each kind of work is done five times on new files of one filesystem, and the fewest counts: commits of "
         "jbd2 or writes of XFS log buffers, and flush requests that the disk got. Tracepoints count them; without "
         "tracing, the statistics of jbd2, XFS and the block layer do.",
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 

@@ -186,7 +186,6 @@ const Case unwritten_extent_state{
         "behind the end of file; with O_DIRECT, through the page cache, through a mapping. Size, content, extents "
         "(FIEMAP) and block count are compared with a model at once and after a remount.",
     .disk = DiskNeed::poisoned,
-    .time_bound = std::chrono::seconds{180},
     .run = run,
 };
 
