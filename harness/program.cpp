@@ -70,6 +70,7 @@ int run_verb(const Contents& contents, int argc, char** argv) {
     add_explain(app, contents, action);
     add_doctor(app, contents, action);
     add_clean(app, action);
+    add_append_check(app, action);
     try {
         const auto arguments = read_arguments(argc, argv);
         refuse_unknown_verb(app, arguments);

@@ -18,5 +18,6 @@ void add_list(CLI::App& app, const Contents& contents, Action& action);
 void add_explain(CLI::App& app, const Contents& contents, Action& action);
 void add_doctor(CLI::App& app, const Contents& contents, Action& action);
 void add_clean(CLI::App& app, Action& action);
+void add_append_check(CLI::App& app, Action& action);
 
 }  // namespace holdfast
