@@ -2,6 +2,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 
 #include "fixtures/base/bytes.h"
