@@ -108,7 +108,7 @@ class CrashTest {
 
     /// Cuts the power: after every write of the log, or as many of them as there is time for, spread over all of it; and
     /// again with, of what no flush has covered, a random part lost. Observes `stale`, `lost` and `unreadable` as all
-    /// cases of this family do, and `unmountable` and `damaged` (by fsck): how many states.
+    /// cases of this family do, and `unmountable` and `damaged` (by fsck, which looks at one in three): how many states.
     void cut_power();
 
  private:

@@ -49,7 +49,7 @@ class Readers {
     // Every reader looks once. Returns when all have, or when those that have not are taken to be waiting: nothing but
     // how many look inside the window depends on that.
     void look() {
-        constexpr milliseconds patience{20};
+        constexpr milliseconds patience{10};
         const auto done_before = done_.load();
         for (const auto reading : kinds) threads_.emplace_back([this, reading] { look_once(reading); });
         const auto deadline = std::chrono::steady_clock::now() + patience;
