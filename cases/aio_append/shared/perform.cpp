@@ -102,6 +102,7 @@ class Performer {
             begin_earlier(flight, before);
             begin_meanwhile(before);
             flight.end_of_earlier();
+            workers_before_ = uring_workers();
             call.emplace(way_.system_call(), [this] { return submit(); });
             observe_call(*call, flight);
             flight.release();
@@ -171,19 +172,22 @@ class Performer {
         wait_while_held(
             [&] {
                 take_event(milliseconds{0});
-                return events_ > 0 || find_worker(call) || flight.own_in_flight();
+                return events_ > 0 || find_worker() || flight.own_in_flight();
             },
             "a call has returned, but no write of its own has reached the disk");
-        find_worker(call);
+        find_worker();
         outcome_.completed_while_held = std::ranges::any_of(outcome_.results, [](auto result) { return result >= 0; });
     }
 
-    bool find_worker(const WatchedCall& call) {
+    bool find_worker() {
         if (way_.system_call() != SYS_io_uring_enter) return false;
-        const auto workers = uring_workers(call.thread());
-        if (workers.empty()) return false;
+        const auto workers = uring_workers();
+        const auto fresh = std::ranges::find_if(workers, [this](pid_t worker) {
+            return std::ranges::find(workers_before_, worker) == workers_before_.end();
+        });
+        if (fresh == workers.end()) return false;
         outcome_.punted = true;
-        if (const auto stack = KernelStack::of_thread(workers.front())) outcome_.worker_stack = stack->functions;
+        if (const auto stack = KernelStack::of_thread(*fresh)) outcome_.worker_stack = stack->functions;
         return true;
     }
 
@@ -201,6 +205,7 @@ class Performer {
     Way& earlier_way_;
     bool times_are_free_;
     std::vector<Write> writes_;
+    std::vector<pid_t> workers_before_;
     std::size_t events_ = 0;
     std::size_t earlier_events_ = 0;
     Outcome outcome_;
