@@ -25,7 +25,6 @@ class Experiment {
 
     /// A freshly made and mounted filesystem, this case's alone.
     [[nodiscard]] DisposableFilesystem& filesystem() { return filesystem_; }
-    [[nodiscard]] const DisposableFilesystem& filesystem() const { return filesystem_; }
     /// The disk under it where it is a held one; else null.
     [[nodiscard]] HeldDisk* held_disk() { return dynamic_cast<HeldDisk*>(&filesystem_.disk()); }
     [[nodiscard]] const Recipe& recipe() const { return filesystem_.recipe(); }

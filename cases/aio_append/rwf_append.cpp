@@ -8,7 +8,7 @@ namespace holdfast::cases {
 namespace {
 
 void run(Experiment& experiment) {
-    const auto block = block_size(experiment.filesystem());
+    const auto block = direct_write_unit(experiment.filesystem());
     ask(experiment, {.written = 4 * block, .write_flags = RWF_APPEND, .writes = {{4 * block, 5 * block}}});
 }
 

@@ -6,7 +6,7 @@ namespace holdfast::cases {
 namespace {
 
 void run(Experiment& experiment) {
-    const auto block = block_size(experiment.filesystem());
+    const auto block = direct_write_unit(experiment.filesystem());
     ask(experiment, {.written = 4 * block, .writes = {{block + sector_size, block + 2 * sector_size}}});
 }
 

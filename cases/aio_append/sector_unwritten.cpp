@@ -6,7 +6,7 @@ namespace holdfast::cases {
 namespace {
 
 void run(Experiment& experiment) {
-    const auto block = block_size(experiment.filesystem());
+    const auto block = direct_write_unit(experiment.filesystem());
     ask(experiment, {.written = 4 * block,
                      .allocated = Scene::Allocation{0, {4 * block, 16 * block}},
                      .writes = {{8 * block + sector_size, 8 * block + 2 * sector_size}}});

@@ -6,7 +6,7 @@ namespace holdfast::cases {
 namespace {
 
 void run(Experiment& experiment) {
-    const auto block = window_block(experiment);
+    const auto block = direct_write_unit(experiment.filesystem());
     look_through(
         experiment,
         {.written = 4 * block,

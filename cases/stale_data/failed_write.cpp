@@ -42,7 +42,9 @@ constexpr std::array states{
 class FailedWrites {
  public:
     explicit FailedWrites(Experiment& experiment)
-        : experiment_(experiment), disk_(experiment.held_disk()->served()), block_(window_block(experiment)) {}
+        : experiment_(experiment),
+          disk_(experiment.held_disk()->served()),
+          block_(direct_write_unit(experiment.filesystem())) {}
 
     void run() {
         for (const auto& state : states)

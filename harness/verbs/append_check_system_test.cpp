@@ -15,16 +15,10 @@ using testing::IsEmpty;
 
 constexpr unsigned writes = 40;
 
-Recipe recipe_named(const std::string& name) {
-    for (auto& recipe : shipped_recipes())
-        if (recipe.name == name) return recipe;
-    throw std::runtime_error(name);
-}
-
 class Checked {
  public:
     explicit Checked(const char* filesystem)
-        : filesystem_(recipe_named(filesystem), RunDirectory::in_memory(), DiskKind::held) {
+        : filesystem_(shipped_recipe(filesystem), RunDirectory::in_memory(), DiskKind::held) {
         dynamic_cast<HeldDisk&>(filesystem_.disk())
             .served()
             .add_rule({.action = RuleAction::delay, .delay = std::chrono::milliseconds{10}});

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 
 #include "cases/aio_append/shared/perform.h"
@@ -179,12 +178,6 @@ class Interview {
 };
 
 }  // namespace
-
-std::uint64_t block_size(const DisposableFilesystem& filesystem) {
-    struct statvfs status {};
-    checked(::statvfs(filesystem.root().c_str(), &status), "statvfs of " + filesystem.root().string());
-    return std::max<std::uint64_t>(status.f_bsize, 4096);
-}
 
 void ask(Experiment& experiment, const Scene& scene) { Interview{experiment, scene}.run(); }
 

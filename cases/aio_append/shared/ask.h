@@ -6,12 +6,9 @@
 #include "cases/aio_append/shared/scene.h"
 #include "cases/case.h"
 #include "cases/experiment.h"
+#include "fixtures/filesystem/allocation_units.h"
 
 namespace holdfast {
-
-/// The unit in which these cases write, in bytes: the filesystem's block (statvfs(3)), but no less than 4096. Throws
-/// SystemFailure.
-[[nodiscard]] std::uint64_t block_size(const DisposableFilesystem& filesystem);
 
 /// Observes, for io_submit(2): `submission` ("async" or "blocks") and, where it blocks, `where` (a kernel function) and
 /// `waits_for` ("own write", "earlier write", "lock", "log", and in which order); `completed_while_held`; `completed`;

@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 
 #include "cases/stale_data/shared/judged_read.h"
@@ -142,7 +141,7 @@ class Crossing {
     void cross(Readers& readers) {
         // Calls and readers end only when nothing is held any more: so the hold ends before them, whatever happens.
         std::list<WatchedCall> calls;
-        const HoldOfData hold{disk_.served()};
+        const auto hold = disk_.hold(RequestFilter::data_writes());
         for (std::size_t i = 0; i < writes_.size(); ++i) submit(calls, i);
         readers.look();
         while (events_ < writes_.size()) {
@@ -152,26 +151,6 @@ class Crossing {
     }
 
  private:
-    class HoldOfData {
-     public:
-        explicit HoldOfData(ServedDisk& disk)
-            : disk_(disk), rule_(disk.add_rule({.filter = RequestFilter::data_writes(), .bound = Hold::bound})) {}
-        HoldOfData(const HoldOfData&) = delete;
-        HoldOfData& operator=(const HoldOfData&) = delete;
-        ~HoldOfData() {
-            try {
-                disk_.remove_rule(rule_);
-                disk_.let_go_all();
-            } catch (const std::exception& error) {
-                fmt::print(stderr, "{}\n", error.what());
-            }
-        }
-
-     private:
-        ServedDisk& disk_;
-        std::uint64_t rule_;
-    };
-
     void submit(std::list<WatchedCall>& calls, std::size_t index) {
         file_.content().submit(writes_[index], generation_in_flight);
         auto& call = calls.emplace_back(SYS_io_submit, [this, index]() -> long {
@@ -256,13 +235,6 @@ Range all_of(const Window& window) {
 }
 
 }  // namespace
-
-std::uint64_t window_block(const Experiment& experiment) {
-    struct statvfs status {};
-    const auto& root = experiment.filesystem().root();
-    checked(::statvfs(root.c_str(), &status), "statvfs of " + root.string());
-    return std::max<std::uint64_t>(status.f_bsize, 4096);
-}
 
 void look_through(Experiment& experiment, const Window& window) {
     auto& filesystem = experiment.filesystem();

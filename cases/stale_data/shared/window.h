@@ -7,6 +7,7 @@
 
 #include "cases/case.h"
 #include "cases/experiment.h"
+#include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/pattern/oracle.h"
 
 namespace holdfast {
@@ -32,8 +33,5 @@ struct Window {
 /// the file. Observes what both oracles find wrong (`stale`, `lost`, `unreadable`); the number of looks is evidence.
 /// Ends as SKIP where the filesystem cannot preallocate.
 void look_through(Experiment& experiment, const Window& window);
-
-/// The unit in which these cases write, in bytes: the filesystem's block, but no less than 4096.
-[[nodiscard]] std::uint64_t window_block(const Experiment& experiment);
 
 }  // namespace holdfast
