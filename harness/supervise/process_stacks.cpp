@@ -3,9 +3,11 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <string>
 
 #include <unistd.h>
+
+#include "fixtures/probe/kernel_stack.h"
 
 namespace holdfast {
 namespace {
@@ -26,18 +28,9 @@ std::string state_of(const fs::path& thread) {
     return end != std::string::npos && end + 2 < stat.size() ? stat.substr(end + 2, 1) : std::string{"?"};
 }
 
-// Lines of /proc/PID/stack look like "[<0>] io_schedule+0x46/0x70".
 nlohmann::json stack_of(const fs::path& thread) {
-    std::ifstream stream{thread / "stack"};
-    auto frames = nlohmann::json::array();
-    std::string line;
-    while (std::getline(stream, line)) {
-        const auto begin = line.find("] ");
-        if (begin == std::string::npos) continue;
-        frames.push_back(line.substr(begin + 2, line.find('+', begin) - begin - 2));
-    }
-    if (!frames.empty()) return frames;
-    return stream.bad() || !fs::exists(thread) ? nlohmann::json("gone") : nlohmann::json("not readable, or running");
+    if (const auto stack = KernelStack::read(thread / "stack")) return stack->functions;
+    return fs::exists(thread) ? "not readable, or running" : "gone";
 }
 
 }  // namespace
