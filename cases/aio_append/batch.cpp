@@ -8,7 +8,7 @@ namespace {
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
     ask(experiment,
-        {.written = 4 * block,
+        {.file = {.written = 4 * block},
          .writes = {{4 * block, 5 * block}, {5 * block, 6 * block}, {6 * block, 7 * block}, {7 * block, 8 * block}}});
 }
 

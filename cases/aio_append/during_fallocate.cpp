@@ -7,7 +7,7 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    ask(experiment, {.written = 4 * block,
+    ask(experiment, {.file = {.written = 4 * block},
                      .earlier = {{0, block}},
                      .meanwhile = Meanwhile::fallocate,
                      .writes = {{4 * block, 5 * block}}});

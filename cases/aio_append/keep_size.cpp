@@ -9,8 +9,8 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    ask(experiment, {.written = 4 * block,
-                     .allocated = Scene::Allocation{FALLOC_FL_KEEP_SIZE, {4 * block, 16 * block}},
+    ask(experiment, {.file = {.written = 4 * block,
+                              .allocated = FileState::Allocation{FALLOC_FL_KEEP_SIZE, {4 * block, 16 * block}}},
                      .writes = {{4 * block, 5 * block}}});
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    ask(experiment, {.written = 4 * block, .write_flags = RWF_DSYNC, .writes = {{4 * block, 5 * block}}});
+    ask(experiment, {.file = {.written = 4 * block}, .write_flags = RWF_DSYNC, .writes = {{4 * block, 5 * block}}});
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    ask(experiment, {.written = 4 * block, .earlier = {{4 * block, 5 * block}}, .writes = {{block, 2 * block}}});
+    ask(experiment,
+        {.file = {.written = 4 * block}, .earlier = {{4 * block, 5 * block}}, .writes = {{block, 2 * block}}});
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    ask(experiment, {.written = 4 * block, .writes = {{block + sector_size, block + 2 * sector_size}}});
+    ask(experiment, {.file = {.written = 4 * block}, .writes = {{block + sector_size, block + 2 * sector_size}}});
 }
 
 }  // namespace

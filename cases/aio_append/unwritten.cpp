@@ -7,8 +7,7 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    ask(experiment, {.written = 4 * block,
-                     .allocated = Scene::Allocation{0, {4 * block, 16 * block}},
+    ask(experiment, {.file = {.written = 4 * block, .allocated = FileState::Allocation{0, {4 * block, 16 * block}}},
                      .writes = {{8 * block, 9 * block}}});
 }
 

@@ -3,15 +3,18 @@
 // file does not grow by a write that failed.
 #include <array>
 #include <deque>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "cases/case.h"
 #include "cases/stale_data/shared/judged_read.h"
-#include "cases/stale_data/shared/window.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/aio.h"
+#include "fixtures/io/file_state.h"
 #include "fixtures/io/warm_up.h"
 
 namespace holdfast::cases {
@@ -20,24 +23,27 @@ namespace {
 // How the disk fails a write: all of it, or with the first sector written.
 enum class Failing { whole, torn };
 
-struct State {
+struct Situation {
     const char* name;
-    // In blocks: what is written before, what is preallocated from there on with which mode, where the end of file then is
-    // moved to (0: nowhere), and the block that is written to and fails.
-    std::uint64_t written;
-    std::uint64_t allocated;
-    int mode;
-    std::uint64_t truncated;
+    FileState file;
+    // The block that is written to and fails.
     std::uint64_t failing;
 };
 
-constexpr std::array states{
-    State{"append", 4, 0, 0, 0, 4},
-    State{"append into preallocated blocks", 4, 12, FALLOC_FL_KEEP_SIZE, 0, 4},
-    State{"write into a hole", 4, 0, 0, 16, 8},
-    State{"write into preallocated blocks", 4, 12, 0, 0, 8},
-    State{"overwrite", 4, 0, 0, 0, 1},
-};
+std::vector<Situation> situations(std::uint64_t block) {
+    using Allocation = FileState::Allocation;
+    const auto written = 4 * block;
+    const Range preallocated{written, 16 * block};
+    return {
+        {"append", {.written = written}, 4},
+        {"append into preallocated blocks",
+         {.written = written, .allocated = Allocation{FALLOC_FL_KEEP_SIZE, preallocated}},
+         4},
+        {"write into a hole", {.written = written, .truncated = 16 * block}, 8},
+        {"write into preallocated blocks", {.written = written, .allocated = Allocation{0, preallocated}}, 8},
+        {"overwrite", {.written = written}, 1},
+    };
+}
 
 class FailedWrites {
  public:
@@ -47,8 +53,8 @@ class FailedWrites {
           block_(direct_write_unit(experiment.filesystem())) {}
 
     void run() {
-        for (const auto& state : states)
-            for (const auto failing : {Failing::whole, Failing::torn}) fail_direct(state, failing);
+        for (const auto& situation : situations(block_))
+            for (const auto failing : {Failing::whole, Failing::torn}) fail_direct(situation, failing);
         experiment_.filesystem().remount();
         for (const auto& content : contents_) judge_whole_file(path(content), content, findings_);
         fail_buffered();
@@ -68,32 +74,22 @@ class FailedWrites {
         return bytes;
     }
 
-    void write_acknowledged(const File& file, Range range) {
-        contents_.back().submit(range, 1);
-        file.write_at(range.begin, data(range, 1).bytes());
-        contents_.back().acknowledge(range, 1);
-    }
-
     // False where the filesystem has no such state.
-    bool prepare(const File& file, const State& state) {
-        const auto end = state.written * block_;
-        write_acknowledged(file, {0, end});
-        if (state.allocated > 0) {
-            const int error = file.fallocate(state.mode, end, state.allocated * block_);
-            if (error == EOPNOTSUPP) return false;
-            if (error != 0) throw SystemFailure("fallocate of " + file.path().string(), error);
-        }
-        if (state.truncated > 0) file.truncate(state.truncated * block_);
-        contents_.back().resized(file.size());
+    bool prepare(const File& file, const FileState& state) {
+        auto& content = contents_.back();
+        const int error = bring_into(file, state, {content.file(), 1});
+        if (error == EOPNOTSUPP) return false;
+        if (error != 0) throw SystemFailure("fallocate of " + file.path().string(), error);
+        expect_state(content, state, 1);
         file.sync();
         return true;
     }
 
-    void fail_direct(const State& state, Failing failing) {
+    void fail_direct(const Situation& situation, Failing failing) {
         auto& content = contents_.emplace_back(static_cast<std::uint32_t>(contents_.size() + 1));
         const auto file = File::create(path(content), O_DIRECT);
-        if (!prepare(file, state)) return;
-        const Range range{state.failing * block_, (state.failing + 1) * block_};
+        if (!prepare(file, situation.file)) return;
+        const Range range{situation.failing * block_, (situation.failing + 1) * block_};
         const auto bytes = data(range, 2);
         const auto size = file.size();
         content.submit(range, 2);
@@ -106,11 +102,11 @@ class FailedWrites {
         aio.submit(request);
         const auto result = aio.wait().front().result;
         disk_.remove_rule(rule);
-        note_answer(state.name, result);
+        note_answer(situation.name, result);
         if (result == static_cast<std::int64_t>(range.length()))
             content.acknowledge(range, 2);
         else if (const auto after = file.size(); after != size)
-            wrong_sizes_.push_back(fmt::format("{} bytes after a failed {}, {} before", after, state.name, size));
+            wrong_sizes_.push_back(fmt::format("{} bytes after a failed {}, {} before", after, situation.name, size));
         judge_whole_file(path(content), content, findings_);
     }
 
@@ -118,8 +114,7 @@ class FailedWrites {
     void fail_buffered() {
         auto& content = contents_.emplace_back(static_cast<std::uint32_t>(contents_.size() + 1));
         const auto file = File::create(path(content));
-        write_acknowledged(file, {0, 4 * block_});
-        file.sync();
+        if (!prepare(file, {.written = 4 * block_})) return;
         const Range range{block_, 2 * block_};
         content.submit(range, 2);
         file.write_at(range.begin, data(range, 2).bytes());
@@ -161,16 +156,14 @@ extern const Case stale_data_failed_write;
 const Case stale_data_failed_write{
     .name = "stale_data.failed_write",
     .summary =
-        "lets the disk fail writes and looks at what readers then see, at the size, and at what the writer is told",
+        "lets the disk fail writes and looks at what readers then see, at the size, and at what the writer is "
+        "told",
     .method =
-        "On an aged disk on which every sector says where it came from, direct asynchronous writes at end of file, "
-        "into "
-        "preallocated blocks behind and below it, into a hole and onto data are failed by the disk with EIO, once as a "
-        "whole and once with their first sector written. The file must not have grown, the writer must be told, and "
-        "every "
-        "reader, also after a remount, must find zeros, the old data or the new. In the end a buffered overwrite is "
-        "failed, "
-        "of which fsync must tell.",
+        "On an aged disk on which every sector says where it came from, direct asynchronous writes at end of "
+        "file, into preallocated blocks behind and below it, into a hole and onto data are failed by the disk "
+        "with EIO, once as a whole and once with their first sector written. The file must not have grown, the "
+        "writer must be told, and every reader, also after a remount, must find zeros, the old data or the new. "
+        "In the end a buffered overwrite is failed, of which fsync must tell.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .fails_io = true,

@@ -7,10 +7,10 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    look_through(
-        experiment,
-        {.written = 8 * block,
-         .writes = {{2 * block, 3 * block}, {3 * block, 4 * block}, {4 * block, 5 * block}, {5 * block, 6 * block}}});
+    look_through(experiment,
+                 {.file = {.written = 8 * block},
+                  .operations = {direct_write({2 * block, 3 * block}), direct_write({3 * block, 4 * block}),
+                                 direct_write({4 * block, 5 * block}), direct_write({5 * block, 6 * block})}});
 }
 
 }  // namespace
@@ -20,11 +20,12 @@ const Case stale_data_overwrite_window{
     .name = "stale_data.overwrite_window",
     .summary = "looks for lost data while overwrites are in flight",
     .method =
-        "On an aged disk on which every sector says where it came from, four direct asynchronous writes are "
-        "in flight onto blocks that hold data, while the disk holds all data. They are let go one by one, in "
-        "the order of submission, against it, and from the middle outwards; before each, buffered, direct and "
-        "mapped readers look at the whole file and judge it by two oracles: nothing but zeros or data written "
-        "at that offset, and acknowledged data is there. At the end all is read again, after a remount too.",
+        "On an aged disk on which every sector says where it came from, four direct asynchronous writes are in "
+        "flight onto blocks that hold data, while the disk holds all data. They are let go one by one, in the "
+        "order of submission, against it, and from the middle outwards; before each, every kind of reader "
+        "(buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, "
+        "judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. "
+        "At the end all is read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

@@ -46,7 +46,7 @@ class Interview {
             experiment_.observe("preallocated", error_name(refused.error));
             return;
         }
-        if (scene_.allocated) experiment_.observe("preallocated", "yes");
+        if (scene_.file.allocated) experiment_.observe("preallocated", "yes");
     }
 
  private:

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "fixtures/io/file_state.h"
 #include "fixtures/pattern/oracle.h"
 
 namespace holdfast {
@@ -14,16 +14,8 @@ enum class Meanwhile { nothing, fsync, fallocate, truncate };
 
 /// Offsets and lengths in bytes, multiples of the sector.
 struct Scene {
-    /// The file's data: this much from its beginning, written directly and synced.
-    std::uint64_t written = 0;
-    /// What fallocate(2) then adds, with this mode.
-    struct Allocation {
-        int mode = 0;
-        Range range;
-    };
-    std::optional<Allocation> allocated{};
-    /// Where ftruncate(2) then moves the end of file.
-    std::optional<std::uint64_t> truncated{};
+    /// In which the file is, written directly and synced.
+    FileState file{};
     /// Besides O_RDWR | O_DIRECT: O_DSYNC, O_APPEND.
     int open_flags = 0;
     /// Of the writes that are asked about, as in pwritev2(2): RWF_DSYNC, RWF_APPEND.

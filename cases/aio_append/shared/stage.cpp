@@ -24,16 +24,10 @@ constexpr std::uint64_t truncated_by = 64 * KiB;
 
 bool appends(const Scene& scene) { return (scene.open_flags & O_APPEND) != 0 || (scene.write_flags & RWF_APPEND) != 0; }
 
-std::uint64_t size_before(const Scene& scene) {
-    if (scene.truncated) return *scene.truncated;
-    const bool keeps_size = !scene.allocated || (scene.allocated->mode & FALLOC_FL_KEEP_SIZE) != 0;
-    return keeps_size ? scene.written : std::max(scene.written, scene.allocated->range.end);
-}
-
 }  // namespace
 
 std::uint64_t size_after(const Scene& scene) {
-    auto size = size_before(scene);
+    auto size = size_of(scene.file);
     if (scene.meanwhile == Meanwhile::truncate) size += truncated_by;
     if (!scene.earlier_elsewhere)
         for (const auto& range : scene.earlier) size = std::max(size, range.end);
@@ -49,26 +43,11 @@ Stage::Stage(const std::filesystem::path& root, const Scene& scene, std::uint32_
     for (int i = 0; i < count; ++i) {
         files_.push_back(
             File::create(root / fmt::format("log-{}{}", number, i == 0 ? "" : "-other"), O_DIRECT | scene.open_flags));
-        prepare(files_.back());
+        if (const int error = bring_into(files_.back(), scene.file, {number, generation_before}); error != 0)
+            throw Refused{error};
     }
-    const Range whole{0, scene.written};
-    content_.submit(whole, generation_before);
-    content_.acknowledge(whole, generation_before);
-    if (const auto size = size_before(scene); size != scene.written) content_.resized(size);
+    expect_state(content_, scene.file, generation_before);
     file().sync_filesystem();
-}
-
-void Stage::prepare(const File& file) const {
-    if (scene_.written > 0) {
-        AlignedBuffer data{scene_.written};
-        fill_data(data.bytes(), {number_, generation_before}, 0);
-        file.write_at(0, data.bytes());
-    }
-    if (const auto& allocated = scene_.allocated) {
-        const auto& [mode, range] = *allocated;
-        if (const int error = file.fallocate(mode, range.begin, range.length()); error != 0) throw Refused{error};
-    }
-    if (scene_.truncated) file.truncate(*scene_.truncated);
 }
 
 void Stage::touch() const {
@@ -106,7 +85,7 @@ void Stage::prepare_meanwhile() const {
 
 long Stage::meanwhile() const {
     const int number = file().descriptor();
-    const auto size = static_cast<off_t>(scene_.written);
+    const auto size = static_cast<off_t>(scene_.file.written);
     int result = 0;
     switch (scene_.meanwhile) {
         case Meanwhile::nothing:

@@ -44,7 +44,6 @@ class Stage {
     void settle(const std::vector<std::int64_t>& results);
 
  private:
-    void prepare(const File& file) const;
     Write prepare_write(const File& file, Range range, std::uint32_t generation, int flags);
 
     Scene scene_;

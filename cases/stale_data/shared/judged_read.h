@@ -20,7 +20,13 @@ enum class Writers { none, some };
 /// Returns whether a write that touches the range was in flight: the read lay in a race window.
 bool judged_read(Reader& reader, const FileContent& content, Range range, Writers writers, Findings& findings);
 
-/// Reads a file at rest from begin to end: directly, buffered, mapped.
+/// Asks lseek(2) for data and holes: where acknowledged data is there must be no hole, or a copy that skips holes loses it.
+/// Returns whether a write was in flight.
+bool judged_seek(const std::filesystem::path& path, const FileContent& content, Findings& findings);
+/// The same of FIEMAP, with writeback first: where acknowledged data is there must be no hole and no unwritten extent.
+bool judged_map(const std::filesystem::path& path, const FileContent& content, Findings& findings);
+
+/// Reads a file at rest from begin to end: directly, buffered, mapped, by pipe; and asks lseek(2) and FIEMAP.
 void judge_whole_file(const std::filesystem::path& path, const FileContent& content, Findings& findings);
 
 /// Observes `stale`, `lost` and `unreadable`, with the first sentences of each as evidence.
