@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 #include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 
 #include "cases/stale_data/shared/judged_read.h"
@@ -22,8 +26,6 @@ namespace {
 constexpr std::size_t most_cuts = 10;
 constexpr std::size_t random_states = 5;
 
-std::uint64_t bit(std::uint32_t generation) { return std::uint64_t{1} << generation; }
-
 // `count` of the numbers from `begin` to `end`, spread evenly, the first and the last among them.
 std::set<std::uint64_t> spread(std::uint64_t begin, std::uint64_t end, std::size_t count) {
     std::set<std::uint64_t> numbers;
@@ -32,74 +34,6 @@ std::set<std::uint64_t> spread(std::uint64_t begin, std::uint64_t end, std::size
 }
 
 }  // namespace
-
-void CrashModel::grow(std::uint64_t end) {
-    if (const auto count = end / sector_size; sectors_.size() < count) sectors_.resize(count);
-}
-
-void CrashModel::may_write(Range range, std::uint32_t generation) {
-    grow(range.end);
-    for (auto at = range.begin / sector_size; at < range.end / sector_size; ++at) {
-        sectors_[at].may |= bit(generation);
-        sectors_[at].latest = generation;
-    }
-    size_ = std::max(size_, range.end);
-    largest_ = std::max(largest_, size_);
-}
-
-void CrashModel::may_zero(Range range) {
-    grow(range.end);
-    for (auto at = range.begin / sector_size; at < range.end / sector_size; ++at) {
-        sectors_[at].may |= bit(0);
-        sectors_[at].latest = 0;
-    }
-}
-
-void CrashModel::may_resize(std::uint64_t size) {
-    grow(size);
-    may_zero({size, sectors_.size() * sector_size});
-    size_ = size;
-    smallest_ = std::min(smallest_, size);
-    largest_ = std::max(largest_, size);
-}
-
-void CrashModel::promise() {
-    for (auto& sector : sectors_) sector.may = bit(sector.latest);
-    smallest_ = largest_ = size_;
-}
-
-void CrashModel::judge(std::span<const std::byte> content, std::uint64_t size, std::string_view state,
-                       Findings& findings) const {
-    if (size < smallest_)
-        findings.add_lost(
-            fmt::format("file {} has {} bytes, where {} were promised; {}", file_, size, smallest_, state));
-    if (size > largest_)
-        findings.add_stale(
-            fmt::format("file {} has {} bytes, and never had more than {}; {}", file_, size, largest_, state));
-    for (std::uint64_t offset = 0; offset + sector_size <= content.size(); offset += sector_size)
-        judge_sector(content.subspan(offset).first<sector_size>(), offset, state, findings);
-}
-
-void CrashModel::judge_sector(std::span<const std::byte, sector_size> bytes, std::uint64_t offset,
-                              std::string_view state, Findings& findings) const {
-    const auto index = offset / sector_size;
-    const auto may = index < sectors_.size() ? sectors_[index].may : bit(0);
-    for (std::uint32_t generation = 1; generation < 63; ++generation)
-        if ((may & bit(generation)) != 0 && is_data(bytes, {file_, generation}, offset)) return;
-    const auto identity = identify(bytes);
-    const bool zeros = std::holds_alternative<Zeros>(identity);
-    if (zeros && (may & bit(0)) != 0) return;
-    auto sentence = fmt::format("offset {} of file {} shows {}", offset, file_, describe(identity));
-    const auto* const data = std::get_if<Data>(&identity);
-    // An older state of its own is a promise broken, not somebody else's data.
-    const bool own = zeros || (data != nullptr && data->tag.file == file_ && data->offset == offset);
-    if (own) sentence += ", where newer data was promised";
-    sentence += fmt::format("; {}", state);
-    if (own)
-        findings.add_lost(std::move(sentence));
-    else
-        findings.add_stale(std::move(sentence));
-}
 
 CrashTest::WrittenFile::WrittenFile(CrashTest& test, std::uint32_t number)
     : test_(test),
@@ -129,11 +63,42 @@ void CrashTest::WrittenFile::write_buffered(Range range) { write(buffered_, rang
 bool CrashTest::WrittenFile::fallocate(int mode, Range range) {
     const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
     note(Event::Kind::resize, {0, size});
-    const int error = buffered_.fallocate(mode, range.begin, range.length());
+    return done(buffered_.fallocate(mode, range.begin, range.length()), size);
+}
+
+bool CrashTest::WrittenFile::done(int error, std::uint64_t size) {
+    if (error != 0 && error != EOPNOTSUPP) throw SystemFailure("changing " + name_, error);
     if (error == 0) size_ = size;
-    if (error == EOPNOTSUPP) events_.pop_back();
-    if (error != 0 && error != EOPNOTSUPP) throw SystemFailure("fallocate of " + name_, error);
+    if (error != 0) events_.pop_back();
     return error == 0;
+}
+
+bool CrashTest::WrittenFile::collapse(Range range) {
+    note(Event::Kind::collapse, range);
+    const int error = buffered_.fallocate(FALLOC_FL_COLLAPSE_RANGE, range.begin, range.length());
+    return done(error, size_ - range.length());
+}
+
+bool CrashTest::WrittenFile::insert(Range range) {
+    note(Event::Kind::insert, range);
+    const int error = buffered_.fallocate(FALLOC_FL_INSERT_RANGE, range.begin, range.length());
+    return done(error, size_ + range.length());
+}
+
+bool CrashTest::WrittenFile::clone(const WrittenFile& source) {
+    note(Event::Kind::clone);
+    events_.back().source = &source;
+    const int error = ::ioctl(buffered_.descriptor(), FICLONE, source.buffered_.descriptor()) == 0 ? 0 : errno;
+    return done(error == ENOTTY ? EOPNOTSUPP : error, source.size_);
+}
+
+void CrashTest::WrittenFile::rename_over(WrittenFile& replaced) {
+    const auto& root = test_.experiment_.filesystem().root();
+    replaced.replaced_ = Replacement{this, test_.log_length(), std::numeric_limits<std::uint64_t>::max()};
+    has_name_ = false;
+    std::filesystem::rename(root / name_, root / replaced.name_);
+    File::open(root, O_RDONLY | O_DIRECTORY).sync();
+    replaced.replaced_->promised = test_.log_length();
 }
 
 bool CrashTest::WrittenFile::allocate(int mode, Range range) { return fallocate(mode, range); }
@@ -187,6 +152,35 @@ CrashTest::WrittenFile& CrashTest::create() {
     return files_.back();
 }
 
+std::uint64_t CrashTest::free_space() const {
+    struct statvfs status {};
+    const auto root = experiment_.filesystem().root();
+    checked(::statvfs(root.c_str(), &status), "statvfs of " + root.string());
+    return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+void CrashTest::make_and_remove_directories() {
+    constexpr auto left = 6 * MiB;
+    constexpr int directories = 8;
+    constexpr int names = 300;
+    const auto root = experiment_.filesystem().root();
+    const auto ballast = File::create(root / "ballast");
+    if (const auto space = free_space(); space > left)
+        if (const int error = ballast.fallocate(0, 0, space - left); error != 0 && error != EOPNOTSUPP)
+            throw SystemFailure("fallocate of " + ballast.path().string(), error);
+    ballast.sync_filesystem();
+    for (int i = 0; i < directories; ++i) {
+        const auto directory = root / fmt::format("directory-{}", i);
+        std::filesystem::create_directory(directory);
+        for (int k = 0; k < names; ++k)
+            std::filesystem::create_hard_link(ballast.path(), directory / fmt::format("a-rather-long-name-{:030}", k));
+    }
+    ballast.sync_filesystem();
+    for (int i = 0; i < directories; ++i) std::filesystem::remove_all(root / fmt::format("directory-{}", i));
+    // Freed blocks may be used again only once their deletion has been committed.
+    ballast.sync_filesystem();
+}
+
 void CrashTest::sync_filesystem() { files_.front().buffered_.sync_filesystem(); }
 
 std::uint64_t CrashTest::log_length() const { return disk_.served().log_length(); }
@@ -199,9 +193,35 @@ CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut) const {
         if (event.kind == Kind::write) result.may_write(event.range, event.generation);
         if (event.kind == Kind::zero) result.may_zero(event.range);
         if (event.kind == Kind::resize) result.may_resize(event.range.end);
+        if (event.kind == Kind::collapse) result.may_collapse(event.range);
+        if (event.kind == Kind::insert) result.may_insert(event.range);
+        if (event.kind == Kind::clone) result.may_become(model(*event.source, event.at));
         if (event.kind == Kind::promise) result.promise();
     }
     return result;
+}
+
+void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
+                           std::string_view state) {
+    if (!std::filesystem::exists(root / file.name_)) {
+        findings_.add_lost(fmt::format("file {} is gone; {}", file.number_, state));
+        return;
+    }
+    Reader reader{root / file.name_, Reading::direct};
+    std::vector<std::byte> content(reader.size());
+    content.resize(reader.read(0, content));
+    const auto judge_as = [&](const WrittenFile& written) {
+        Findings findings;
+        model(written, cut).judge(content, reader.size(), state, findings);
+        return findings;
+    };
+    // A rename that has begun leaves one of the two; one that was promised, the new one.
+    const auto& replaced = file.replaced_;
+    const bool may_be_old = !replaced || cut <= replaced->promised;
+    auto findings = judge_as(may_be_old ? file : *replaced->by);
+    if (may_be_old && replaced && cut >= replaced->asked && !findings.none())
+        if (const auto as_new = judge_as(*replaced->by); as_new.none()) findings = as_new;
+    findings_.merge(findings);
 }
 
 void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
@@ -210,12 +230,8 @@ void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
                                    log_length() - begin_, keep.size());
     try {
         DisposableFilesystem crashed{experiment_.recipe(), disk_.crash_state(keep)};
-        for (const auto& file : files_) {
-            Reader reader{crashed.root() / file.name_, Reading::direct};
-            std::vector<std::byte> content(reader.size());
-            content.resize(reader.read(0, content));
-            model(file, cut).judge(content, reader.size(), state, findings_);
-        }
+        for (const auto& file : files_)
+            if (file.has_name_) judge_file(crashed.root(), file, cut, state);
         // Most of a state's time is the checker's, and damage seldom comes alone.
         constexpr std::uint64_t checked_one_in = 3;
         if (states_ % checked_one_in != 0) return;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,45 +12,11 @@
 
 #include "cases/case.h"
 #include "cases/experiment.h"
+#include "cases/stale_data/shared/crash_model.h"
 #include "fixtures/io/file.h"
 #include "fixtures/pattern/oracle.h"
 
 namespace holdfast {
-
-/// What a file may hold after a power cut, sector by sector. Of a write that was asked for, any sector may be there or
-/// not; what a sync has promised must be.
-class CrashModel {
- public:
-    explicit CrashModel(std::uint32_t file) : file_(file) {}
-
-    /// A write of `generation` (from 1 to 62) may have happened, or the turning of a range into zeros.
-    void may_write(Range range, std::uint32_t generation);
-    void may_zero(Range range);
-    /// The end of file may have moved to `size`, with everything behind it gone.
-    void may_resize(std::uint64_t size);
-    /// All of that has happened, for certain.
-    void promise();
-
-    /// Judges what a direct reader finds in a file of `size` bytes; `state` ends the sentences.
-    void judge(std::span<const std::byte> content, std::uint64_t size, std::string_view state,
-               Findings& findings) const;
-
- private:
-    // Bit 0: zeros; bit g: data of generation g.
-    struct Sector {
-        std::uint64_t may = 1;
-        std::uint32_t latest = 0;
-    };
-    void grow(std::uint64_t end);
-    void judge_sector(std::span<const std::byte, sector_size> bytes, std::uint64_t offset, std::string_view state,
-                      Findings& findings) const;
-
-    std::uint32_t file_;
-    std::vector<Sector> sectors_;
-    std::uint64_t size_ = 0;
-    std::uint64_t smallest_ = 0;
-    std::uint64_t largest_ = 0;
-};
 
 /// Carries out a workload and remembers when it asked for what, by the length of the disk's log. In the end it cuts the
 /// power at many points of that log, mounts what each leaves, and judges it.
@@ -72,7 +39,15 @@ class CrashTest {
         /// not have the mode.
         [[nodiscard]] bool allocate(int mode, Range range);
         [[nodiscard]] bool zero(int mode, Range range);
+        /// fallocate(2) with COLLAPSE_RANGE or INSERT_RANGE. False where the filesystem does not have the mode.
+        [[nodiscard]] bool collapse(Range range);
+        [[nodiscard]] bool insert(Range range);
         void truncate(std::uint64_t size);
+        /// FICLONE: all that `source` holds. False where the filesystem does not have it.
+        [[nodiscard]] bool clone(const WrittenFile& source);
+        /// rename(2) to the name of `replaced`, and fsync of the directory: what is under that name then is one of the
+        /// two, whole, and from the sync on it is this one.
+        void rename_over(WrittenFile& replaced);
         /// Sync what was asked for of this file. The promise holds from when they return.
         void fsync();
         void fdatasync();
@@ -82,14 +57,24 @@ class CrashTest {
         struct Event {
             /// The length of the log when it was asked for, or when a promise was made.
             std::uint64_t at = 0;
-            enum class Kind { write, zero, resize, promise } kind;
+            enum class Kind { write, zero, resize, collapse, insert, clone, promise } kind;
             Range range{};
             std::uint32_t generation = 0;
+            const WrittenFile* source = nullptr;
+        };
+        // By the length of the log: when it was asked for, and when it was promised.
+        struct Replacement {
+            const WrittenFile* by = nullptr;
+            std::uint64_t asked = 0;
+            std::uint64_t promised = 0;
         };
         WrittenFile(CrashTest& test, std::uint32_t number);
         void note(Event::Kind kind, Range range = {}, std::uint32_t generation = 0);
         void write(const File& file, Range range);
         [[nodiscard]] bool fallocate(int mode, Range range);
+        // What was asked for last: whether it was done. Throws SystemFailure where it failed otherwise than by not being
+        // there.
+        [[nodiscard]] bool done(int error, std::uint64_t size);
 
         CrashTest& test_;
         std::uint32_t number_;
@@ -99,10 +84,17 @@ class CrashTest {
         std::uint32_t generation_ = 0;
         std::uint64_t size_ = 0;
         std::vector<Event> events_;
+        std::optional<Replacement> replaced_;
+        bool has_name_ = true;
     };
 
     /// A new file, of which the name is safe already.
     [[nodiscard]] WrittenFile& create();
+    /// Directories full of names are made and removed again, where the next blocks that a file gets are those that they
+    /// had: with as little space left as can be, where the filesystem can preallocate the rest.
+    void make_and_remove_directories();
+    /// In bytes, for anyone (statvfs(2)).
+    [[nodiscard]] std::uint64_t free_space() const;
     /// Gives what is under way in the background the time of one sync of the filesystem, without a promise to any file.
     void sync_filesystem();
 
@@ -114,6 +106,8 @@ class CrashTest {
  private:
     [[nodiscard]] std::uint64_t log_length() const;
     void judge(std::span<const std::uint64_t> keep, std::uint64_t cut);
+    void judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
+                    std::string_view state);
     [[nodiscard]] CrashModel model(const WrittenFile& file, std::uint64_t cut) const;
 
     Experiment& experiment_;

@@ -1,7 +1,8 @@
+#include "cases/stale_data/shared/crash_model.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cases/stale_data/shared/crash.h"
 #include "fixtures/pattern/sector.h"
 
 namespace holdfast {
@@ -72,6 +73,47 @@ TEST(CrashModel, WhatWasCutOffMayShowUntilThatIsPromised) {
     EXPECT_EQ(judge(model, data(1, {0, 2 * block})).stale(), 1U) << "the size alone";
     model.may_resize(2 * block);
     EXPECT_EQ(judge(model, data(1, {0, 2 * block})).lost(), block / sector_size);
+}
+
+std::vector<std::byte> operator+(std::vector<std::byte> first, const std::vector<std::byte>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+TEST(CrashModel, ACollapsedRangeIsGoneOnceThatIsPromised) {
+    CrashModel model{1};
+    model.may_write({0, 3 * block}, 1);
+    model.promise();
+    model.may_collapse({block, 2 * block});
+    const auto shifted = data(1, {0, block}) + data(1, {2 * block, 3 * block});
+    EXPECT_TRUE(judge(model, data(1, {0, 3 * block})).none());
+    EXPECT_TRUE(judge(model, shifted).none());
+    model.promise();
+    EXPECT_TRUE(judge(model, shifted).none());
+    EXPECT_FALSE(judge(model, data(1, {0, 2 * block})).none());
+}
+
+TEST(CrashModel, AnInsertedRangeIsZerosAndShiftsWhatIsBehind) {
+    CrashModel model{1};
+    model.may_write({0, 2 * block}, 1);
+    model.promise();
+    model.may_insert({block, 2 * block});
+    model.promise();
+    EXPECT_TRUE(judge(model, data(1, {0, block}) + std::vector<std::byte>(block) + data(1, {block, 2 * block})).none());
+    EXPECT_FALSE(judge(model, data(1, {0, 2 * block}) + std::vector<std::byte>(block)).none());
+}
+
+TEST(CrashModel, ACloneHoldsItsSourcesData) {
+    CrashModel source{2};
+    source.may_write({0, block}, 1);
+    source.promise();
+    CrashModel model{1};
+    model.may_become(source);
+    model.promise();
+    std::vector<std::byte> other(block);
+    fill_data(other, {2, 1}, 0);
+    EXPECT_TRUE(judge(model, other).none());
+    EXPECT_EQ(judge(model, data(1, {0, block})).lost(), block / sector_size);
 }
 
 }  // namespace
