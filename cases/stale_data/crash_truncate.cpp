@@ -13,9 +13,13 @@ void run(Experiment& experiment) {
     file.truncate(36 * KiB);
     file.write_buffered({64 * KiB, 96 * KiB});
     file.fsync();
-    file.truncate(20 * KiB);
+    file.truncate(20 * KiB + sector_size);
     file.truncate(128 * KiB);
     file.write_direct({96 * KiB, 112 * KiB});
+    file.fdatasync();
+    file.truncate(98 * KiB + 3 * sector_size);
+    file.fsync();
+    file.write_direct({112 * KiB, 116 * KiB});
     file.fdatasync();
     test.cut_power();
 }

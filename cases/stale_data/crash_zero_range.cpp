@@ -18,6 +18,8 @@ void run(Experiment& experiment) {
     (void)file.zero(FALLOC_FL_ZERO_RANGE, {128 * KiB, 192 * KiB});
     file.write_buffered({160 * KiB, 176 * KiB});
     file.fdatasync();
+    (void)file.zero(FALLOC_FL_ZERO_RANGE, {200 * KiB + sector_size, 222 * KiB + sector_size});
+    file.fsync();
     test.cut_power();
 }
 

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <libaio.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
@@ -22,15 +23,19 @@
 namespace holdfast {
 namespace {
 
-// Cuts after a write of the log, and cuts with a random part lost.
-constexpr std::size_t most_cuts = 10;
-constexpr std::size_t random_states = 5;
+// How many states of each kind at most: what was written in order; what was promised, and no more; what no flush covers
+// lost but for the last write; a random part lost.
+constexpr std::size_t whole_states = 8;
+constexpr std::size_t bare_promises = 6;
+constexpr std::size_t last_alone_states = 6;
+constexpr std::size_t random_states = 4;
 
-// `count` of the numbers from `begin` to `end`, spread evenly, the first and the last among them.
-std::set<std::uint64_t> spread(std::uint64_t begin, std::uint64_t end, std::size_t count) {
-    std::set<std::uint64_t> numbers;
-    for (std::size_t i = 0; i < count; ++i) numbers.insert(begin + (end - begin) * i / (count - 1));
-    return numbers;
+// `count` of these, spread evenly, the first and the last among them.
+std::vector<std::uint64_t> spread(const std::vector<std::uint64_t>& from, std::size_t count) {
+    if (from.size() <= count) return from;
+    std::vector<std::uint64_t> some;
+    for (std::size_t i = 0; i < count; ++i) some.push_back(from[(from.size() - 1) * i / (count - 1)]);
+    return some;
 }
 
 }  // namespace
@@ -110,14 +115,19 @@ bool CrashTest::WrittenFile::zero(int mode, Range range) {
     return done;
 }
 
-void CrashTest::WrittenFile::write_dsync(Range range) {
+void CrashTest::WrittenFile::write_dsync(Range range) { write_synchronously(direct_, range, RWF_DSYNC); }
+void CrashTest::WrittenFile::write_buffered_dsync(Range range) { write_synchronously(buffered_, range, RWF_DSYNC); }
+void CrashTest::WrittenFile::write_o_sync(Range range) {
+    write_synchronously(File::open(test_.experiment_.filesystem().root() / name_, O_RDWR | O_SYNC), range, 0);
+}
+
+void CrashTest::WrittenFile::write_synchronously(const File& file, Range range, int flags) {
     AlignedBuffer bytes{range.length()};
     fill_data(bytes.bytes(), {number_, ++generation_}, range.begin);
     note(Event::Kind::write, range, generation_);
     const iovec vector{bytes.bytes().data(), bytes.size()};
-    const auto written =
-        checked(::pwritev2(direct_.descriptor(), &vector, 1, static_cast<off_t>(range.begin), RWF_DSYNC),
-                "a synchronous write to " + name_);
+    const auto written = checked(::pwritev2(file.descriptor(), &vector, 1, static_cast<off_t>(range.begin), flags),
+                                 "a synchronous write to " + name_);
     if (static_cast<std::uint64_t>(written) != range.length()) throw Failure("a short synchronous write to " + name_);
     size_ = std::max(size_, range.end);
     note(Event::Kind::promise);
@@ -131,6 +141,36 @@ void CrashTest::WrittenFile::truncate(std::uint64_t size) {
 
 void CrashTest::WrittenFile::fsync() {
     buffered_.sync();
+    note(Event::Kind::promise);
+}
+
+bool CrashTest::WrittenFile::allocate_synchronously(int mode, Range range) {
+    const auto file = File::open(test_.experiment_.filesystem().root() / name_, O_RDWR | O_SYNC);
+    const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
+    note(Event::Kind::resize, {0, size});
+    if (!done(file.fallocate(mode, range.begin, range.length()), size)) return false;
+    note(Event::Kind::promise);
+    return true;
+}
+
+void CrashTest::WrittenFile::aio_fdsync() {
+    io_context_t context = nullptr;
+    if (const int error = ::io_setup(1, &context); error < 0) throw SystemFailure("io_setup", -error);
+    iocb request{};
+    ::io_prep_fdsync(&request, buffered_.descriptor());
+    std::array requests{&request};
+    io_event event{};
+    const int taken = ::io_submit(context, 1, requests.data());
+    if (taken == 1) ::io_getevents(context, 1, 1, &event, nullptr);
+    ::io_destroy(context);
+    if (taken != 1) throw SystemFailure("io_submit of an fdatasync of " + name_, taken < 0 ? -taken : EAGAIN);
+    if (const auto result = static_cast<long>(event.res); result != 0)
+        throw SystemFailure("an asynchronous fdatasync of " + name_, static_cast<int>(-result));
+    note(Event::Kind::promise);
+}
+
+void CrashTest::WrittenFile::syncfs() {
+    buffered_.sync_filesystem();
     note(Event::Kind::promise);
 }
 
@@ -224,7 +264,26 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
     findings_.merge(findings);
 }
 
+// What recovery left behind the end of file must not show when the file grows.
+void CrashTest::judge_behind(const std::filesystem::path& path, std::string_view state) {
+    constexpr auto by = 64 * KiB;
+    if (!std::filesystem::exists(path)) return;
+    const auto file = File::open(path, O_RDWR);
+    const auto size = file.size();
+    file.truncate(size + by);
+    std::vector<std::byte> bytes(by);
+    bytes.resize(file.read_at(size, bytes));
+    const auto shown = std::ranges::find_if(bytes, [](auto byte) { return byte != std::byte{0}; });
+    if (shown == bytes.end()) return;
+    const auto offset = size + static_cast<std::uint64_t>(shown - bytes.begin());
+    findings_.add_stale(
+        fmt::format("{} shows bytes that are not zero from offset {} on once it has grown from {} bytes; {}",
+                    path.filename().string(), offset, size, state));
+}
+
 void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
+    // The same state, promised by then or not: what was promised later is judged as well.
+    if (!tried_.insert({cut, {keep.begin(), keep.end()}}).second) return;
     ++states_;
     const auto state = fmt::format("power cut after write {} of {}, {} of them kept", cut - begin_,
                                    log_length() - begin_, keep.size());
@@ -232,6 +291,8 @@ void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
         DisposableFilesystem crashed{experiment_.recipe(), disk_.crash_state(keep)};
         for (const auto& file : files_)
             if (file.has_name_) judge_file(crashed.root(), file, cut, state);
+        for (const auto& file : files_)
+            if (file.has_name_) judge_behind(crashed.root() / file.name_, state);
         // Most of a state's time is the checker's, and damage seldom comes alone.
         constexpr std::uint64_t checked_one_in = 3;
         if (states_ % checked_one_in != 0) return;
@@ -242,18 +303,41 @@ void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
     }
 }
 
+std::vector<std::uint64_t> CrashTest::promises() const {
+    std::set<std::uint64_t> moments;
+    for (const auto& file : files_)
+        for (const auto& event : file.events_)
+            if (event.kind == WrittenFile::Event::Kind::promise) moments.insert(event.at);
+    return {moments.begin(), moments.end()};
+}
+
 void CrashTest::cut_power() {
     const auto log = disk_.served().log();
     const auto end = static_cast<std::uint64_t>(log.size());
-    for (const auto cut : spread(begin_, end, most_cuts)) {
+    const auto certain_at = [&](std::uint64_t cut) {
+        return durable({log.begin(), log.begin() + static_cast<std::ptrdiff_t>(cut)});
+    };
+    std::vector<std::uint64_t> cuts;
+    for (auto cut = begin_; cut <= end; ++cut) cuts.push_back(cut);
+
+    for (const auto cut : spread(cuts, whole_states)) {
         std::vector<std::uint64_t> keep(cut);
         std::ranges::generate(keep, [next = std::uint64_t{0}]() mutable { return next++; });
+        judge(keep, cut);
+    }
+    for (const auto cut : spread(promises(), bare_promises)) judge(certain_at(cut), cut);
+    std::vector<std::uint64_t> after_writes;
+    for (const auto cut : cuts)
+        if (cut > begin_ && log[cut - 1].kind != LogEntry::Kind::flush) after_writes.push_back(cut);
+    for (const auto cut : spread(after_writes, last_alone_states)) {
+        auto keep = certain_at(cut);
+        if (keep.empty() || keep.back() != cut - 1) keep.push_back(cut - 1);
         judge(keep, cut);
     }
     std::mt19937_64 random{experiment_.seed()};
     for (std::size_t i = 0; i < random_states; ++i) {
         const auto cut = begin_ + random() % (end - begin_ + 1);
-        const auto certain = durable({log.begin(), log.begin() + static_cast<std::ptrdiff_t>(cut)});
+        const auto certain = certain_at(cut);
         std::vector<std::uint64_t> keep;
         for (std::uint64_t sequence = 0; sequence < cut; ++sequence)
             if (std::ranges::binary_search(certain, sequence) || random() % 2 == 0) keep.push_back(sequence);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,10 +36,15 @@ class CrashTest {
         /// With O_DIRECT and RWF_DSYNC; the promise holds from when it returns, for this and all before it, so use it only
         /// where everything before it was promised.
         void write_dsync(Range range);
+        /// The same through the page cache, with RWF_DSYNC and on a descriptor of O_SYNC.
+        void write_buffered_dsync(Range range);
+        void write_o_sync(Range range);
         /// fallocate(2) with 0 or KEEP_SIZE; with a mode that turns the range into zeros. False where the filesystem does
         /// not have the mode.
         [[nodiscard]] bool allocate(int mode, Range range);
         [[nodiscard]] bool zero(int mode, Range range);
+        /// As allocate, on a descriptor of O_SYNC: the promise holds from when it returns.
+        [[nodiscard]] bool allocate_synchronously(int mode, Range range);
         /// fallocate(2) with COLLAPSE_RANGE or INSERT_RANGE. False where the filesystem does not have the mode.
         [[nodiscard]] bool collapse(Range range);
         [[nodiscard]] bool insert(Range range);
@@ -51,6 +57,8 @@ class CrashTest {
         /// Sync what was asked for of this file. The promise holds from when they return.
         void fsync();
         void fdatasync();
+        void aio_fdsync();
+        void syncfs();
 
      private:
         friend class CrashTest;
@@ -71,6 +79,7 @@ class CrashTest {
         WrittenFile(CrashTest& test, std::uint32_t number);
         void note(Event::Kind kind, Range range = {}, std::uint32_t generation = 0);
         void write(const File& file, Range range);
+        void write_synchronously(const File& file, Range range, int flags);
         [[nodiscard]] bool fallocate(int mode, Range range);
         // What was asked for last: whether it was done. Throws SystemFailure where it failed otherwise than by not being
         // there.
@@ -98,9 +107,10 @@ class CrashTest {
     /// Gives what is under way in the background the time of one sync of the filesystem, without a promise to any file.
     void sync_filesystem();
 
-    /// Cuts the power: after every write of the log, or as many of them as there is time for, spread over all of it; and
-    /// again with, of what no flush has covered, a random part lost. Observes `stale`, `lost` and `unreadable` as all
-    /// cases of this family do, and `unmountable` and `damaged` (by fsck, which looks at one in three): how many states.
+    /// Cuts the power, at moments spread over all of the log: with all that was written by then; with what was promised
+    /// by then and nothing else; with that and the last write alone; with a random part lost of what no flush has covered.
+    /// Observes `stale`, `lost` and `unreadable` as all cases of this family do, and `unmountable` and `damaged` (by
+    /// fsck, which looks at one in three): how many states.
     void cut_power();
 
  private:
@@ -108,6 +118,8 @@ class CrashTest {
     void judge(std::span<const std::uint64_t> keep, std::uint64_t cut);
     void judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                     std::string_view state);
+    void judge_behind(const std::filesystem::path& path, std::string_view state);
+    [[nodiscard]] std::vector<std::uint64_t> promises() const;
     [[nodiscard]] CrashModel model(const WrittenFile& file, std::uint64_t cut) const;
 
     Experiment& experiment_;
@@ -117,6 +129,7 @@ class CrashTest {
     Findings findings_;
     std::vector<std::string> unmountable_;
     std::vector<std::string> damaged_;
+    std::set<std::pair<std::uint64_t, std::vector<std::uint64_t>>> tried_;
     std::uint64_t states_ = 0;
 };
 
