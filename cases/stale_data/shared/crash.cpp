@@ -49,9 +49,22 @@ CrashTest::WrittenFile::WrittenFile(CrashTest& test, std::uint32_t number)
     buffered_.sync_filesystem();
 }
 
-void CrashTest::WrittenFile::note(Event::Kind kind, Range range, std::uint32_t generation) {
-    events_.push_back({.at = test_.log_length(), .kind = kind, .range = range, .generation = generation});
+void CrashTest::WrittenFile::note(const Event& event) {
+    const std::scoped_lock lock{mutex_};
+    events_.push_back(event);
+    events_.back().at = test_.log_length();
 }
+
+void CrashTest::WrittenFile::note(Event::Kind kind, Range range, std::uint32_t generation) {
+    note({.kind = kind, .range = range, .generation = generation});
+}
+
+std::size_t CrashTest::WrittenFile::asked_so_far() const {
+    const std::scoped_lock lock{mutex_};
+    return events_.size();
+}
+
+void CrashTest::WrittenFile::promise(std::size_t covers) { note({.kind = Event::Kind::promise, .covers = covers}); }
 
 void CrashTest::WrittenFile::write(const File& file, Range range) {
     AlignedBuffer bytes{range.length()};
@@ -91,8 +104,7 @@ bool CrashTest::WrittenFile::insert(Range range) {
 }
 
 bool CrashTest::WrittenFile::clone(const WrittenFile& source) {
-    note(Event::Kind::clone);
-    events_.back().source = &source;
+    note({.kind = Event::Kind::clone, .source = &source});
     const int error = ::ioctl(buffered_.descriptor(), FICLONE, source.buffered_.descriptor()) == 0 ? 0 : errno;
     return done(error == ENOTTY ? EOPNOTSUPP : error, source.size_);
 }
@@ -130,7 +142,7 @@ void CrashTest::WrittenFile::write_synchronously(const File& file, Range range, 
                                  "a synchronous write to " + name_);
     if (static_cast<std::uint64_t>(written) != range.length()) throw Failure("a short synchronous write to " + name_);
     size_ = std::max(size_, range.end);
-    note(Event::Kind::promise);
+    promise(asked_so_far());
 }
 
 void CrashTest::WrittenFile::truncate(std::uint64_t size) {
@@ -140,8 +152,9 @@ void CrashTest::WrittenFile::truncate(std::uint64_t size) {
 }
 
 void CrashTest::WrittenFile::fsync() {
+    const auto covers = asked_so_far();
     buffered_.sync();
-    note(Event::Kind::promise);
+    promise(covers);
 }
 
 bool CrashTest::WrittenFile::allocate_synchronously(int mode, Range range) {
@@ -149,7 +162,7 @@ bool CrashTest::WrittenFile::allocate_synchronously(int mode, Range range) {
     const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
     note(Event::Kind::resize, {0, size});
     if (!done(file.fallocate(mode, range.begin, range.length()), size)) return false;
-    note(Event::Kind::promise);
+    promise(asked_so_far());
     return true;
 }
 
@@ -166,17 +179,19 @@ void CrashTest::WrittenFile::aio_fdsync() {
     if (taken != 1) throw SystemFailure("io_submit of an fdatasync of " + name_, taken < 0 ? -taken : EAGAIN);
     if (const auto result = static_cast<long>(event.res); result != 0)
         throw SystemFailure("an asynchronous fdatasync of " + name_, static_cast<int>(-result));
-    note(Event::Kind::promise);
+    promise(asked_so_far());
 }
 
 void CrashTest::WrittenFile::syncfs() {
+    const auto covers = asked_so_far();
     buffered_.sync_filesystem();
-    note(Event::Kind::promise);
+    promise(covers);
 }
 
 void CrashTest::WrittenFile::fdatasync() {
+    const auto covers = asked_so_far();
     buffered_.datasync();
-    note(Event::Kind::promise);
+    promise(covers);
 }
 
 CrashTest::CrashTest(Experiment& experiment) : experiment_(experiment), disk_(*experiment.held_disk()) {
@@ -187,7 +202,7 @@ CrashTest::CrashTest(Experiment& experiment) : experiment_(experiment), disk_(*e
 }
 
 CrashTest::WrittenFile& CrashTest::create() {
-    files_.push_back(WrittenFile{*this, static_cast<std::uint32_t>(files_.size() + 1)});
+    files_.emplace_back(*this, static_cast<std::uint32_t>(files_.size() + 1));
     begin_ = log_length();
     return files_.back();
 }
@@ -225,10 +240,16 @@ void CrashTest::sync_filesystem() { files_.front().buffered_.sync_filesystem(); 
 
 std::uint64_t CrashTest::log_length() const { return disk_.served().log_length(); }
 
+// What the last promise covers has happened; of what was asked for besides, any part may have.
 CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut) const {
     using Kind = WrittenFile::Event::Kind;
+    std::size_t promised = 0;
+    for (const auto& event : file.events_)
+        if (event.kind == Kind::promise && event.at <= cut) promised = std::max(promised, event.covers);
     CrashModel result{file.number_};
-    for (const auto& event : file.events_) {
+    for (std::size_t i = 0; i < file.events_.size(); ++i) {
+        if (i == promised && promised > 0) result.promise();
+        const auto& event = file.events_[i];
         if (event.at > cut) break;
         if (event.kind == Kind::write) result.may_write(event.range, event.generation);
         if (event.kind == Kind::zero) result.may_zero(event.range);
@@ -236,7 +257,6 @@ CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut) const {
         if (event.kind == Kind::collapse) result.may_collapse(event.range);
         if (event.kind == Kind::insert) result.may_insert(event.range);
         if (event.kind == Kind::clone) result.may_become(model(*event.source, event.at));
-        if (event.kind == Kind::promise) result.promise();
     }
     return result;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -28,8 +29,13 @@ class CrashTest {
     CrashTest(const CrashTest&) = delete;
     CrashTest& operator=(const CrashTest&) = delete;
 
+    [[nodiscard]] HeldDisk& disk() { return disk_; }
+
+    /// Calls may be made by several threads, on the understanding that a sync promises what had returned before it began.
     class WrittenFile {
      public:
+        WrittenFile(CrashTest& test, std::uint32_t number);
+
         /// At `range.begin`, with O_DIRECT or through the page cache.
         void write_direct(Range range);
         void write_buffered(Range range);
@@ -69,6 +75,8 @@ class CrashTest {
             Range range{};
             std::uint32_t generation = 0;
             const WrittenFile* source = nullptr;
+            /// Of a promise: how many of the events before it are promised.
+            std::size_t covers = 0;
         };
         // By the length of the log: when it was asked for, and when it was promised.
         struct Replacement {
@@ -76,8 +84,10 @@ class CrashTest {
             std::uint64_t asked = 0;
             std::uint64_t promised = 0;
         };
-        WrittenFile(CrashTest& test, std::uint32_t number);
+        void note(const Event& event);
         void note(Event::Kind kind, Range range = {}, std::uint32_t generation = 0);
+        [[nodiscard]] std::size_t asked_so_far() const;
+        void promise(std::size_t covers);
         void write(const File& file, Range range);
         void write_synchronously(const File& file, Range range, int flags);
         [[nodiscard]] bool fallocate(int mode, Range range);
@@ -90,6 +100,7 @@ class CrashTest {
         std::string name_;
         File buffered_;
         File direct_;
+        mutable std::mutex mutex_;
         std::uint32_t generation_ = 0;
         std::uint64_t size_ = 0;
         std::vector<Event> events_;

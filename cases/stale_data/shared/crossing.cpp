@@ -71,11 +71,12 @@ Crossing::Crossing(HeldDisk& disk, const std::filesystem::path& path, FileConten
     }
 }
 
-void Crossing::cross(Order order, const std::function<void()>& look) {
+void Crossing::cross(Order order, const std::function<void()>& look, Findings& findings) {
     {
         // Calls end only when nothing is held any more: so the hold ends before them, whatever happens.
         const auto hold = disk_.hold(RequestFilter::data_writes());
-        for (std::size_t i = 0; i < operations_.size(); ++i) start(i);
+        for (std::size_t i = 0; i < operations_.size(); ++i)
+            if (start(i)) judge_overtaking(i, findings);
         look();
         while (ended() < operations_.size()) {
             let_one_go(order);
@@ -91,12 +92,35 @@ void Crossing::check(const WatchedCall& call) const {
         throw SystemFailure("an operation on " + direct_.path().string(), static_cast<int>(-result));
 }
 
-void Crossing::start(std::size_t index) {
+bool Crossing::start(std::size_t index) {
     const auto kind = operations_[index].kind;
     begin(index);
     auto& call = calls_.emplace_back(system_call_of(kind), [this, index] { return perform(index); });
     // What is blocked before it reaches the disk will reach it in its turn.
-    if (!wait_for_return_or_block(call, disk_)) check(call);
+    if (wait_for_return_or_block(call, disk_)) return false;
+    check(call);
+    return true;
+}
+
+// None of the writes has been let go so far: those whose events have come never went to the disk.
+void Crossing::judge_overtaking(std::size_t index, Findings& findings) {
+    const auto& [kind, range, mode] = operations_[index];
+    if (kind != Kind::truncate && kind != Kind::zero) return;
+    take_events();
+    for (std::size_t i = 0; i < index; ++i) {
+        const auto& earlier = operations_[i];
+        if (earlier.kind != Kind::direct_write || !returned(i) || finished_.contains(i)) continue;
+        const Range given_up = kind == Kind::truncate ? Range{range.end, earlier.range.end} : range;
+        if (earlier.range.begin >= given_up.end || given_up.begin >= earlier.range.end) continue;
+        findings.add_stale(
+            fmt::format("{} of bytes {} to {} of file {} returned while a direct write to bytes {} to {} was in flight",
+                        kind == Kind::truncate ? "a truncation" : "a fallocate", given_up.begin, given_up.end,
+                        content_.file(), earlier.range.begin, earlier.range.end));
+    }
+}
+
+bool Crossing::returned(std::size_t index) const {
+    return std::next(calls_.begin(), static_cast<std::ptrdiff_t>(index))->returned();
 }
 
 long Crossing::perform(std::size_t index) {
@@ -155,7 +179,7 @@ void Crossing::take_events() {
                                             range.begin, event->result),
                                 event->result < 0 ? static_cast<int>(-event->result) : EIO);
         end(event->id);
-        ++events_;
+        finished_.insert(event->id);
     }
 }
 
@@ -163,7 +187,7 @@ std::size_t Crossing::ended() {
     take_events();
     const auto returned = std::ranges::count_if(
         calls_, [](const WatchedCall& call) { return call.number() != SYS_io_submit && call.returned(); });
-    return events_ + static_cast<std::size_t>(returned);
+    return finished_.size() + static_cast<std::size_t>(returned);
 }
 
 void Crossing::let_one_go(Order order) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
+#include <functional>
 #include <list>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include "cases/stale_data/shared/operation.h"
@@ -32,10 +34,15 @@ class Crossing {
 
     /// Starts the operations, one when the one before it has returned or is blocked, while the disk holds all data; lets
     /// one write go after the other. Calls `look` once all are under way and after each. Throws Failure.
-    void cross(Order order, const std::function<void()>& look);
+    /// A call that gives up blocks, or turns them into zeros, and returns while a direct write to them is held has not
+    /// waited for it, and the write goes to whoever has the blocks next: that is stale data.
+    void cross(Order order, const std::function<void()>& look, Findings& findings);
 
  private:
-    void start(std::size_t index);
+    void judge_overtaking(std::size_t index, Findings& findings);
+    // Whether it has returned.
+    bool start(std::size_t index);
+    [[nodiscard]] bool returned(std::size_t index) const;
     void check(const WatchedCall& call) const;
     [[nodiscard]] long perform(std::size_t index);
     [[nodiscard]] long submit_direct(std::size_t index);
@@ -55,7 +62,8 @@ class Crossing {
     File buffered_;
     std::deque<AlignedBuffer> buffers_;
     AioContext aio_;
-    std::size_t events_ = 0;
+    // Direct writes whose events have come.
+    std::set<std::size_t> finished_;
     // Last, so that the threads end before what they use.
     std::list<WatchedCall> calls_;
 };

@@ -65,7 +65,8 @@ class WindowFile {
     void cross(HeldDisk& disk, Order order, Findings& findings) {
         // The calls of a crossing, and after them the readers, end when nothing is held any more.
         Readers readers{path_, content_, all_of(window_), may_shrink(window_)};
-        Crossing{disk, path_, content_, window_.operations}.cross(order, [&] { readers.look(); });
+        Crossing{disk, path_, content_, window_.operations}.cross(
+            order, [&] { readers.look(); }, findings);
         readers.finish(findings);
         looks_ = readers.looks();
         looks_in_window_ = readers.looks_in_window();

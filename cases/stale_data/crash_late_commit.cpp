@@ -1,0 +1,76 @@
+// Cuts the power after overwrites were synced while a commit was already under way.
+// Contract: after a power cut at any moment, a reader sees zeros or data written there, and all that a sync promised.
+#include <array>
+#include <list>
+#include <vector>
+
+#include <sys/syscall.h>
+
+#include "cases/stale_data/shared/crash.h"
+#include "fixtures/io/blocking.h"
+
+namespace holdfast::cases {
+namespace {
+
+constexpr std::uint64_t most_overwrites = 12;
+
+// Lets go what the call has to wait for: all of it, or only data.
+void let_go_until_returned(HeldDisk& disk, const WatchedCall& call) {
+    while (wait_for_return_or_block(call, disk)) disk.served().let_go_all();
+}
+
+void let_go_data_until_returned(HeldDisk& disk, const WatchedCall& call) {
+    while (wait_for_return_or_block(call, disk))
+        for (const auto& request : disk.served().held())
+            if (request.data) disk.served().let_go(std::array{request.ticket});
+}
+
+void run(Experiment& experiment) {
+    CrashTest test{experiment};
+    auto& file = test.create();
+    file.write_direct({0, 256 * KiB});
+    file.fsync();
+    std::uint64_t next = 0;
+    {
+        std::list<WatchedCall> syncs;
+        const auto hold = test.disk().hold({.writes = true, .flushes = true});
+        // Its blocks are there, but not yet in the journal.
+        auto& append = syncs.emplace_back(SYS_pwrite64, [&] { return file.write_direct({256 * KiB, 260 * KiB}), 0L; });
+        let_go_until_returned(test.disk(), append);
+        const auto& commit = syncs.emplace_back(SYS_fsync, [&] { return file.fsync(), 0L; });
+        while (wait_for_return_or_block(commit, test.disk()) && next < most_overwrites) {
+            // One by one, what the commit writes and flushes; between any two, an overwrite and a sync of it.
+            const auto held = test.disk().served().held();
+            const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
+            ++next;
+            auto& write = syncs.emplace_back(SYS_pwrite64, [&file, block] { return file.write_direct(block), 0L; });
+            let_go_data_until_returned(test.disk(), write);
+            const auto& sync = syncs.emplace_back(SYS_fdatasync, [&] { return file.fdatasync(), 0L; });
+            (void)wait_for_return_or_block(sync, test.disk());
+            std::vector<std::uint64_t> tickets;
+            for (const auto& request : held) tickets.push_back(request.ticket);
+            test.disk().served().let_go(tickets);
+        }
+    }
+    test.cut_power();
+}
+
+}  // namespace
+
+extern const Case stale_data_crash_late_commit;
+const Case stale_data_crash_late_commit{
+    .name = "stale_data.crash_late_commit",
+    .summary = "cuts the power after overwrites were synced while a journal commit that had begun before was under way",
+    .method =
+        "On an aged disk on which every sector says where it came from, a file is appended to and synced, and the "
+        "disk lets each write and flush of that sync wait; before it lets one go, a block of the file is "
+        "overwritten directly, and another fdatasync begins, which may find that the commit under way does all it "
+        "needs, or not, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a "
+        "disk is made that has what was written up to there, or only what was promised, or that lost other parts "
+        "of what no flush had covered; each is mounted, so that the filesystem recovers, is read and checked by "
+        "fsck. Readers must find zeros or data written at that offset, and what a sync had promised by then.",
+    .disk = DiskNeed::held,
+    .run = run,
+};
+
+}  // namespace holdfast::cases
