@@ -180,7 +180,8 @@ class FailedWrites {
         }
         disk_.remove_rule(rule);
         content.give_up(range, 2);
-        failed_writeback_.push_back({&content, {size_of(situation.file), range.end}});
+        const auto before = size_of(situation.file);
+        failed_writeback_.push_back({&content, {before, std::max(before, range.end)}});
     }
 
     // Whether the end of file that a failed write-back was to move is where it was before or after it, only the disk knows.
