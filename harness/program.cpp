@@ -15,6 +15,7 @@
 #include "fixtures/probe/requirement.h"
 #include "harness/case_process/gtest_program.h"
 #include "harness/catalogue/plan.h"
+#include "harness/verbs/booted_run.h"
 #include "harness/verbs/verb.h"
 
 namespace holdfast {
@@ -39,8 +40,10 @@ int finish_output(int status) {
 // CLI11 only says that there is no verb.
 void refuse_unknown_verb(const CLI::App& app, const std::vector<std::string>& arguments) {
     if (arguments.empty() || arguments.front().starts_with('-')) return;
+    if (app.get_subcommand_no_throw(arguments.front()) != nullptr) return;
     std::vector<std::string> verbs;
-    for (const auto* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+    for (const auto* verb : app.get_subcommands({}))
+        if (!verb->get_group().empty()) verbs.push_back(verb->get_name());
     if (std::ranges::find(verbs, arguments.front()) == verbs.end())
         throw BadInput(fmt::format("no verb \"{}\"; there are: {}", arguments.front(), fmt::join(verbs, ", ")));
 }
@@ -71,12 +74,16 @@ int run_verb(const Contents& contents, int argc, char** argv) {
     add_doctor(app, contents, action);
     add_clean(app, action);
     add_append_check(app, action);
+    add_boot(app, contents, action);
+    add_guest(app, action);
     try {
         const auto arguments = read_arguments(argc, argv);
         refuse_unknown_verb(app, arguments);
         app.parse(std::vector(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : status_bad_input;
+        if (app.exit(error) == 0) return 0;
+        // `git bisect run` must not take a bad command line for a bad kernel.
+        return app.got_subcommand("boot") ? status_cannot_tell : status_bad_input;
     }
     return finish_output(action());
 }

@@ -19,6 +19,21 @@ std::string dump(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// The text of a result file before and after its cases.
+std::string head_of(const RunInfo& run, const MachineInfo& machine) {
+    return fmt::format("{{\"schema\": {},\n\"run\": {},\n\"machine\": {},\n\"cases\": [\n", dump(result_schema),
+                       dump(to_json(run)), dump(to_json(machine)));
+}
+std::string tail_of(const VerdictCounts& summary) {
+    return fmt::format("\n],\n\"summary\": {}}}\n", dump(to_json(summary)));
+}
+
+// Cases stand on lines of their own.
+void append_to(std::string& cases, const CaseResult& result) {
+    if (!cases.empty()) cases += ",\n";
+    cases += dump(result.to_json());
+}
+
 // A link stands for the file it leads to, which is replaced, not the link.
 std::filesystem::path resolve(const std::filesystem::path& path) {
     std::error_code error;
@@ -40,10 +55,7 @@ ResultFile::ResultFile(const std::filesystem::path& path, RunInfo run, MachineIn
     }
 }
 
-void ResultFile::append(const CaseResult& result) {
-    if (!cases_.empty()) cases_ += ",\n";
-    cases_ += dump(result.to_json());
-}
+void ResultFile::append(const CaseResult& result) { append_to(cases_, result); }
 
 void ResultFile::add(const CaseResult& result) {
     append(result);
@@ -63,11 +75,14 @@ void ResultFile::finish(std::span<const CaseResult> in_order) {
 void ResultFile::write(bool durable) {
     const auto begin = Clock::now();
     run_.seconds = std::chrono::duration<double>(begin - start_).count();
-    const auto head = fmt::format("{{\"schema\": {},\n\"run\": {},\n\"machine\": {},\n\"cases\": [\n",
-                                  dump(result_schema), dump(to_json(run_)), dump(to_json(machine_)));
-    const auto tail = fmt::format("\n],\n\"summary\": {}}}\n", dump(to_json(summary_)));
-    replace_file(path_, {head, cases_, tail}, durable);
+    replace_file(path_, {head_of(run_, machine_), cases_, tail_of(summary_)}, durable);
     spent_writing_ += Clock::now() - begin;
+}
+
+void write_result_file(const std::filesystem::path& path, const Results& results) {
+    std::string cases;
+    for (const auto& result : results.cases) append_to(cases, result);
+    replace_file(resolve(path), {head_of(results.run, results.machine), cases, tail_of(results.summary())}, true);
 }
 
 Results read_result_file(const std::filesystem::path& path) { return Results::parse(Document::load(path)); }

@@ -42,6 +42,9 @@ class ResultFile {
     std::chrono::steady_clock::duration spent_writing_{};
 };
 
+/// Writes a whole result file at once, in the form in which a run leaves it. Throws SystemFailure.
+void write_result_file(const std::filesystem::path& path, const Results& results);
+
 /// Throws BadInput naming file, line and field.
 [[nodiscard]] Results read_result_file(const std::filesystem::path& path);
 

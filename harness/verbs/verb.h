@@ -19,5 +19,8 @@ void add_explain(CLI::App& app, const Contents& contents, Action& action);
 void add_doctor(CLI::App& app, const Contents& contents, Action& action);
 void add_clean(CLI::App& app, Action& action);
 void add_append_check(CLI::App& app, Action& action);
+void add_boot(CLI::App& app, const Contents& contents, Action& action);
+/// Hidden: init of a guest.
+void add_guest(CLI::App& app, Action& action);
 
 }  // namespace holdfast
