@@ -40,12 +40,12 @@ int finish_output(int status) {
 // CLI11 only says that there is no verb.
 void refuse_unknown_verb(const CLI::App& app, const std::vector<std::string>& arguments) {
     if (arguments.empty() || arguments.front().starts_with('-')) return;
-    if (app.get_subcommand_no_throw(arguments.front()) != nullptr) return;
     std::vector<std::string> verbs;
-    for (const auto* verb : app.get_subcommands({}))
+    for (const auto* verb : app.get_subcommands({})) {
+        if (verb->get_name() == arguments.front()) return;
         if (!verb->get_group().empty()) verbs.push_back(verb->get_name());
-    if (std::ranges::find(verbs, arguments.front()) == verbs.end())
-        throw BadInput(fmt::format("no verb \"{}\"; there are: {}", arguments.front(), fmt::join(verbs, ", ")));
+    }
+    throw BadInput(fmt::format("no verb \"{}\"; there are: {}", arguments.front(), fmt::join(verbs, ", ")));
 }
 
 // A filter that only leaves out ("-*/xfs") would pass for an option; "*-*/xfs" is the same one.
