@@ -20,6 +20,7 @@ void add_doctor(CLI::App& app, const Contents& contents, Action& action);
 void add_clean(CLI::App& app, Action& action);
 void add_append_check(CLI::App& app, Action& action);
 void add_boot(CLI::App& app, const Contents& contents, Action& action);
+void add_compare(CLI::App& app, Action& action);
 /// Hidden: init of a guest.
 void add_guest(CLI::App& app, Action& action);
 
