@@ -76,6 +76,7 @@ int run_verb(const Contents& contents, int argc, char** argv) {
     add_append_check(app, action);
     add_boot(app, contents, action);
     add_compare(app, action);
+    add_verify(app, contents, action);
     add_guest(app, action);
     try {
         const auto arguments = read_arguments(argc, argv);

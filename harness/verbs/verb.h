@@ -21,6 +21,7 @@ void add_clean(CLI::App& app, Action& action);
 void add_append_check(CLI::App& app, Action& action);
 void add_boot(CLI::App& app, const Contents& contents, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, const Contents& contents, Action& action);
 /// Hidden: init of a guest.
 void add_guest(CLI::App& app, Action& action);
 
