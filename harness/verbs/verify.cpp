@@ -101,7 +101,7 @@ void add_verify(CLI::App& app, const Contents& contents, Action& action) {
     verb->add_option("--results", options->directory, "A directory for both result files")->capture_default_str();
     verb->add_option("run", options->arguments,
                      "After --: run, and options of it; all of the default matrix if left out")
-        ->expected(0, 1000);
+        ->expected(1, 1000);
     verb->footer(
         "Example: holdfast verify --base old/bzImage --patched new/bzImage --profile aio-append-async\n"
         "Exit status: 0 nothing is worse, and nothing fails in the patched kernel; 1 something is, or does; 125 one of "
