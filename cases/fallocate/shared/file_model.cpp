@@ -28,7 +28,7 @@ struct Cover {
 }  // namespace
 
 BlockState& FileModel::state(std::uint64_t index) {
-    if (index >= blocks_.size()) blocks_.resize(index + 1, BlockState::hole);
+    if (index >= blocks_.size()) blocks_.resize(index + 1, beyond_);
     return blocks_[index];
 }
 
@@ -41,6 +41,18 @@ void FileModel::clear_content(std::uint64_t offset, std::uint64_t length) {
 
 void FileModel::grow(std::uint64_t size) {
     if (size > content_.size()) content_.resize(size, std::byte{0});
+}
+
+void FileModel::truncate(std::uint64_t size) {
+    const std::uint64_t kept = (size + block_ - 1) / block_;
+    if (size <= content_.size()) blocks_.resize(std::min<std::uint64_t>(blocks_.size(), kept));
+    content_.resize(size, std::byte{0});
+}
+
+void FileModel::leave_open_behind_end() {
+    for (std::uint64_t index = (size() + block_ - 1) / block_; index < blocks_.size(); ++index) {
+        if (blocks_[index] != BlockState::hole) blocks_[index] = BlockState::unspecified;
+    }
 }
 
 void FileModel::write(std::uint64_t offset, std::span<const std::byte> data) {
@@ -79,12 +91,23 @@ void FileModel::let_unwritten_be_zeroed() {
     std::ranges::replace(blocks_, BlockState::unwritten, BlockState::allocated);
 }
 
+void FileModel::let_neighbours_be_allocated(std::uint64_t offset, std::uint64_t length) {
+    const Cover range(block_, offset, length);
+    open_neighbours(range.first, range.end);
+}
+
+void FileModel::let_holes_be_filled() {
+    std::ranges::replace(blocks_, BlockState::hole, BlockState::unspecified);
+    beyond_ = BlockState::unspecified;
+}
+
 void FileModel::punch(std::uint64_t offset, std::uint64_t length) {
+    leave_open_behind_end();
     clear_content(offset, length);
     const Cover range(block_, offset, length);
-    for (std::uint64_t index = range.first; index < range.end; ++index) {
+    for (std::uint64_t index = range.first; index < std::min<std::uint64_t>(range.end, blocks_.size()); ++index) {
         if (range.whole(index)) {
-            state(index) = BlockState::hole;
+            if (index * block_ < size()) state(index) = BlockState::hole;
         } else if (state(index) == BlockState::unwritten) {
             state(index) = BlockState::allocated;
         }
@@ -109,6 +132,7 @@ void FileModel::write_zeroes(std::uint64_t offset, std::uint64_t length) {
 }
 
 void FileModel::collapse(std::uint64_t offset, std::uint64_t length) {
+    leave_open_behind_end();
     const auto from = static_cast<std::ptrdiff_t>(offset);
     content_.erase(content_.begin() + from, content_.begin() + from + static_cast<std::ptrdiff_t>(length));
     const auto begin = blocks_.begin();
@@ -118,6 +142,7 @@ void FileModel::collapse(std::uint64_t offset, std::uint64_t length) {
 }
 
 void FileModel::insert(std::uint64_t offset, std::uint64_t length) {
+    leave_open_behind_end();
     content_.insert(content_.begin() + static_cast<std::ptrdiff_t>(offset), length, std::byte{0});
     if (offset / block_ < blocks_.size()) {
         blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(offset / block_), length / block_,

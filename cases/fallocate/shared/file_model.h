@@ -29,6 +29,8 @@ class FileModel {
     void write(std::uint64_t offset, std::span<const std::byte> data);
     /// ftruncate(2) to a larger size.
     void grow(std::uint64_t size);
+    /// ftruncate(2) to any size. What lay behind it is gone.
+    void truncate(std::uint64_t size);
 
     /// The modes. Offsets and lengths in bytes, as the call gets them.
     void allocate(std::uint64_t offset, std::uint64_t length, bool keep_size);
@@ -42,23 +44,36 @@ class FileModel {
     /// a write into an unwritten extent, rather than split it, where it converts at once (dioread_lock).
     void let_unwritten_be_zeroed();
 
+    /// A write into a hole of [offset, offset + length) may have allocated the rest of the allocation unit along.
+    void let_neighbours_be_allocated(std::uint64_t offset, std::uint64_t length);
+
+    /// Holes may have been filled, also behind the last block: a filesystem may allocate in advance for a file that grows
+    /// by writing (XFS does), and for the whole of a folio that is written through a mapping.
+    void let_holes_be_filled();
+
     [[nodiscard]] std::uint64_t block() const { return block_; }
     [[nodiscard]] std::uint64_t size() const { return content_.size(); }
     /// All bytes up to the end of file.
     [[nodiscard]] std::span<const std::byte> content() const { return content_; }
-    /// The state of each block from the start of the file; a block beyond is a hole.
+    /// The state of each block from the start of the file.
     [[nodiscard]] std::span<const BlockState> blocks() const { return blocks_; }
+    /// The state of every block beyond: a hole, or unspecified.
+    [[nodiscard]] BlockState beyond() const { return beyond_; }
 
  private:
     BlockState& state(std::uint64_t index);
     /// What lies up to a unit away may be allocated along: an extent size hint of XFS is aligned to where the extent before
     /// ends, not only to its own multiples.
     void open_neighbours(std::uint64_t first, std::uint64_t end);
+    /// The manual page does not say what these modes do with blocks that are allocated behind the end of file. ext4 leaves
+    /// them alone when it punches, XFS frees them before it moves extents.
+    void leave_open_behind_end();
     void clear_content(std::uint64_t offset, std::uint64_t length);
     std::uint64_t block_;
     std::uint64_t unit_;
     std::vector<std::byte> content_;
     std::vector<BlockState> blocks_;
+    BlockState beyond_ = BlockState::hole;
 };
 
 }  // namespace holdfast::fallocate

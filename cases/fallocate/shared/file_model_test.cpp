@@ -84,6 +84,35 @@ TEST(FileModel, ZeroKeepsTheBlocks) {
     EXPECT_EQ(model.size(), 5 * block);
 }
 
+TEST(FileModel, TruncateTakesBlocksAwayAndNeverBringsDataBack) {
+    FileModel model = written(4);
+    model.truncate(block + 1);
+    EXPECT_EQ(states(model), "WW");
+    model.truncate(4 * block);
+    EXPECT_EQ(states(model), "WW");
+    EXPECT_EQ(firsts(model), "1200");
+    EXPECT_EQ(model.content()[block + 1], std::byte{0});
+}
+
+TEST(FileModel, BlocksBehindTheEndAreLeftOpenByPunchingAndMoving) {
+    FileModel model = written(2);
+    model.allocate(2 * block, 2 * block, true);
+    EXPECT_EQ(states(model), "WWUU");
+    model.punch(block, 2 * block);
+    EXPECT_EQ(states(model), "WH??");
+}
+
+TEST(FileModel, HolesMayBeFilledWhereTheFilesystemAllocatesInAdvance) {
+    FileModel model = written(1);
+    model.grow(3 * block);
+    model.write(2 * block, std::vector<std::byte>(block, std::byte{3}));
+    EXPECT_EQ(states(model), "WHW");
+    EXPECT_EQ(model.beyond(), BlockState::hole);
+    model.let_holes_be_filled();
+    EXPECT_EQ(states(model), "W?W");
+    EXPECT_EQ(model.beyond(), BlockState::unspecified);
+}
+
 TEST(FileModel, CollapseAndInsertMoveWhatFollows) {
     FileModel model = written(5);
     model.collapse(block, 2 * block);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -54,12 +55,22 @@ struct Difference {
     std::string detail;
 };
 
-/// Compares size, content, extents and st_blocks; nothing where all are as in the model.
+/// What blocks of the extent tree a file may have: those that its extents need, or also those that are left from when it
+/// had more (ext4 does not always give them back).
+enum class Tree { as_small_as_can_be, left_from_before };
+
+/// Compares size, content, extents and st_blocks; nothing where all are as in the model. The model may be of what begins
+/// at byte `base` of the file, a multiple of the allocation step; then all before it has to be a hole.
 [[nodiscard]] std::optional<Difference> find_difference(const FileModel& model, const File& file,
-                                                        const AllocationUnits& units);
+                                                        const AllocationUnits& units,
+                                                        Tree tree = Tree::as_small_as_can_be, std::uint64_t base = 0);
 
 /// Compares size and content alone.
-[[nodiscard]] std::optional<Difference> find_content_difference(const FileModel& model, const File& file);
+[[nodiscard]] std::optional<Difference> find_content_difference(const FileModel& model, const File& file,
+                                                                std::uint64_t base = 0);
+
+/// Compares what was read of the file, as many bytes as the model has, with the model.
+[[nodiscard]] std::optional<Difference> compare_content(const FileModel& model, std::span<const std::byte> content);
 
 /// Size, st_blocks and extents, for evidence.
 [[nodiscard]] nlohmann::json describe_file(const File& file);

@@ -1,0 +1,205 @@
+#include "cases/fallocate/shared/random_walk.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/falloc.h>
+
+#include "fixtures/base/bytes.h"
+#include "fixtures/base/failure.h"
+#include "fixtures/io/mapping.h"
+#include "fixtures/io/reader.h"
+#include "fixtures/pattern/sector.h"
+
+namespace holdfast::fallocate {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t blocks_at_most = 64;
+constexpr std::uint64_t steps_at_most = 6;
+
+std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) { return value / unit * unit; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return round_down(value + unit - 1, unit); }
+
+std::optional<Difference> compare(Reader&& reader, const FileModel& model) {
+    std::vector<std::byte> content(model.size());
+    content.resize(std::min(reader.read(0, content), content.size()));
+    auto difference = compare_content(model, content);
+    if (difference) difference->detail += fmt::format(" ({})", describe(reader.reading()));
+    return difference;
+}
+
+}  // namespace
+
+RandomWalk::RandomWalk(std::filesystem::path path, std::uint32_t number, const AllocationUnits& units,
+                       std::vector<Mode> modes, Writing writing, std::uint64_t seed)
+    : path_(std::move(path)),
+      number_(number),
+      units_(units),
+      modes_(std::move(modes)),
+      writing_(writing),
+      random_(seed),
+      limit_(std::max(blocks_at_most * units.block, steps_at_most * units.step)),
+      model_(units.block, units.step),
+      file_(File::create(path_)) {
+    if (writing == Writing::everywhere) model_.let_holes_be_filled();
+}
+
+const File& RandomWalk::file() {
+    if (!file_) file_ = File::open(path_, O_RDWR);
+    return *file_;
+}
+
+void RandomWalk::close() { file_.reset(); }
+
+RandomWalk::Place RandomWalk::any_place(std::uint64_t end, std::uint64_t alignment) {
+    const std::uint64_t units = std::max<std::uint64_t>(end / alignment, 1);
+    const std::uint64_t first = below(units);
+    // Most ranges are short: more of them meet in one block.
+    const std::uint64_t longest = std::max<std::uint64_t>((units - first) >> below(5), 1);
+    return {first * alignment, (1 + below(longest)) * alignment};
+}
+
+void RandomWalk::note(std::string_view call, Place place, std::string_view how) {
+    steps_.push_back(fmt::format("{} {} {}+{}{}", steps_.size() + 1, call, place.offset, place.length, how));
+}
+
+std::optional<Difference> RandomWalk::step() {
+    const std::uint64_t choice = below(100);
+    if (choice < 55) {
+        if (auto difference = fallocate()) return difference;
+    } else if (choice < 68) {
+        write_buffered();
+    } else if (choice < 76) {
+        write_direct();
+    } else if (choice < 82 && writing_ == Writing::everywhere) {
+        write_mapped();
+    } else if (choice < 90) {
+        truncate();
+    } else if (choice < 95) {
+        file().sync();
+        note("fsync", {0, 0});
+    } else {
+        drop_cache();
+    }
+    // Not always: what has been read is in the page cache, and then takes other paths.
+    const std::uint64_t view = below(6);
+    if (view == 0) return compare_direct();
+    if (view == 1) return compare_mapped();
+    if (view <= 3) return find_content_difference(model_, file());
+    return std::nullopt;
+}
+
+std::optional<Difference> RandomWalk::look() { return find_difference(model_, file(), units_, Tree::left_from_before); }
+
+std::optional<Difference> RandomWalk::look_behind_end() {
+    const std::uint64_t size = std::max(limit_, model_.size()) + 1;
+    file().truncate(size);
+    model_.grow(size);
+    return find_content_difference(model_, file());
+}
+
+std::optional<Difference> RandomWalk::fallocate() {
+    const Mode& mode = modes_[below(modes_.size())];
+    Place place = any_place(limit_, below(2) == 0 ? 1 : units_.block);
+    if (mode.moves_data()) {
+        const std::uint64_t whole = round_down(model_.size(), units_.step);
+        if (whole < 2 * units_.step) return std::nullopt;
+        place = any_place(whole, units_.step);
+        const bool collapse = (mode.flags & FALLOC_FL_COLLAPSE_RANGE) != 0;
+        if (collapse && place.end() >= model_.size()) return std::nullopt;
+        if (!collapse && (place.offset >= model_.size() || model_.size() + place.length > limit_)) return std::nullopt;
+    }
+    note(mode.name, place);
+    const int error = file().fallocate(mode.flags, place.offset, place.length);
+    if (error != 0) return Difference{"refused", fmt::format("{} answers {}", steps_.back(), error_name(error))};
+    mode.apply(model_, place.offset, place.length);
+    // A block that is written in part is no longer unwritten, and with it may go its neighbours.
+    model_.let_unwritten_be_zeroed();
+    if (writing_ == Writing::everywhere) model_.let_holes_be_filled();
+    return std::nullopt;
+}
+
+void RandomWalk::make_room(std::uint64_t end) {
+    if (writing_ == Writing::everywhere || end <= model_.size()) return;
+    file().truncate(end);
+    model_.truncate(end);
+    note("ftruncate", {end, 0});
+}
+
+void RandomWalk::written(Place place, std::span<const std::byte> data) {
+    model_.write(place.offset, data);
+    model_.let_neighbours_be_allocated(place.offset, place.length);
+    model_.let_unwritten_be_zeroed();
+    if (writing_ == Writing::everywhere) model_.let_holes_be_filled();
+}
+
+void RandomWalk::write_buffered() {
+    const Place place = any_place(limit_, below(2) == 0 ? 1 : units_.block);
+    make_room(place.end());
+    std::vector<std::byte> data(place.length);
+    fill_data(data, {number_, ++generation_}, place.offset);
+    note("write", place);
+    file().write_at(place.offset, data);
+    written(place, data);
+}
+
+void RandomWalk::write_direct() {
+    const Place place = any_place(limit_, below(2) == 0 ? sector_size : std::max(units_.block, page));
+    make_room(place.end());
+    AlignedBuffer data(place.length);
+    fill_data(data.bytes(), {number_, ++generation_}, place.offset);
+    note("direct write", place);
+    File::open(path_, O_RDWR | O_DIRECT).write_at(place.offset, data.bytes());
+    written(place, data.bytes());
+}
+
+void RandomWalk::write_mapped() {
+    if (model_.size() == 0) return;
+    Place place = any_place(model_.size(), 1);
+    place.length = std::min(place.length, model_.size() - place.offset);
+    const std::uint64_t first_page = round_down(place.offset, page);
+    std::vector<std::byte> data(place.length);
+    fill_data(data, {number_, ++generation_}, place.offset);
+    note("write through a mapping", place);
+    const Mapping mapping(file(), first_page, round_up(place.end(), page) - first_page);
+    std::ranges::copy(data, mapping.bytes().subspan(place.offset - first_page).begin());
+    written(place, data);
+}
+
+void RandomWalk::truncate() {
+    std::uint64_t size = below(limit_);
+    if (below(3) == 0) size = round_down(size, units_.block);
+    note("ftruncate", {size, 0});
+    file().truncate(size);
+    model_.truncate(size);
+}
+
+void RandomWalk::drop_cache() {
+    note("fsync and drop the cache", {0, 0});
+    file().sync();
+    if (const int error = ::posix_fadvise(file().descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
+        throw SystemFailure("dropping the page cache of " + path_.string(), error);
+}
+
+std::optional<Difference> RandomWalk::compare_direct() {
+    if (const std::uint64_t size = file().size(); size != model_.size()) return find_content_difference(model_, file());
+    return compare(Reader(path_, Reading::direct), model_);
+}
+
+std::optional<Difference> RandomWalk::compare_mapped() {
+    if (const std::uint64_t size = file().size(); size != model_.size()) return find_content_difference(model_, file());
+    if (model_.size() == 0) return std::nullopt;
+    const Mapping mapping(file(), 0, round_up(model_.size(), page));
+    // The rest of the last page must be zeros, until somebody writes to it through a mapping.
+    const auto rest = mapping.bytes().subspan(model_.size());
+    if (!is_zeros(rest)) return Difference{"wrong content", "the rest of the last page is not zeros in a mapping"};
+    auto difference = compare_content(model_, mapping.bytes().first(model_.size()));
+    if (difference) difference->detail += " (through a mapping)";
+    return difference;
+}
+
+}  // namespace holdfast::fallocate
