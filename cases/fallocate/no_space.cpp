@@ -13,7 +13,9 @@
 
 #include "cases/case.h"
 #include "cases/experiment.h"
+#include "cases/fallocate/shared/mode.h"
 #include "cases/fallocate/shared/scene.h"
+#include "cases/fallocate/shared/space.h"
 #include "fixtures/base/bytes.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/pattern/sector.h"
@@ -27,23 +29,6 @@ namespace {
 
 constexpr std::uint64_t promised_blocks = 64;
 constexpr FileTag promised_data{.file = 2, .generation = 1};
-
-std::string outcome_of(int error) { return error == 0 ? "works" : error_name(error); }
-
-/// Takes all space that there is, in ever smaller pieces. Twice: what was being freed meanwhile goes to the second.
-/// Stops at `most` bytes: a filesystem that grants more than it has must not keep the case from saying so.
-void fill(const File& filler, std::uint64_t block, std::uint64_t most) {
-    std::uint64_t end = 0;
-    for (int round = 0; round < 2; ++round) {
-        for (std::uint64_t piece = 64 * MiB; piece >= block; piece /= 2) {
-            int error = 0;
-            while (end < most && (error = filler.fallocate(FALLOC_FL_KEEP_SIZE, end, piece)) == 0) end += piece;
-            if (end >= most) return;
-            if (error != ENOSPC) throw SystemFailure("filling the filesystem (fallocate)", error);
-        }
-        filler.sync_filesystem();
-    }
-}
 
 /// Writes every other block of the promised range through `file`, so that its extent is split again and again.
 int write_every_other_block(const File& file, std::uint64_t block, std::uint64_t first) {

@@ -1,0 +1,111 @@
+// Counts the filesystem's free blocks before, during and after every mode has been at work.
+// Contract: what a file takes is what its st_blocks says; what a hole, a collapsed range or an emptied file gives back is
+// free again.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/falloc.h>
+#include <sys/stat.h>
+
+#include "cases/case.h"
+#include "cases/experiment.h"
+#include "cases/fallocate/shared/mode.h"
+#include "cases/fallocate/shared/scene.h"
+#include "cases/fallocate/shared/space.h"
+#include "fixtures/base/bytes.h"
+#include "fixtures/base/failure.h"
+
+namespace holdfast::cases {
+
+using namespace holdfast::fallocate;
+
+namespace {
+
+std::int64_t occupied(const File& file) {
+    struct stat status {};
+    checked(::fstat(file.descriptor(), &status), "fstat of " + file.path().string());
+    return status.st_blocks * 512;
+}
+
+std::int64_t free_bytes(DisposableFilesystem& filesystem) {
+    return static_cast<std::int64_t>(space_of(File::open(filesystem.root(), O_RDONLY | O_DIRECTORY)).free);
+}
+
+/// Many small calls, so that extents are split and joined, and one that goes past the end.
+void work(const File& file, const Mode& mode, const AllocationUnits& units) {
+    const auto call = [&](std::uint64_t offset, std::uint64_t length) {
+        if (const int error = file.fallocate(mode.flags, offset, length); error != 0)
+            throw SystemFailure(
+                fmt::format("{} of {} bytes at {} of {}", mode.name, length, offset, file.path().string()), error);
+    };
+    for (std::uint64_t i = 1; i < 8; ++i) call(2 * i * units.step, units.step);
+    if (mode.moves_data()) return;
+    call(units.step + 100, 9 * units.step);
+    call(15 * units.step, 4 * units.step);
+}
+
+void run(Experiment& experiment) {
+    DisposableFilesystem& filesystem = experiment.filesystem();
+    const AllocationUnits units = allocation_units(filesystem);
+    const auto modes = supported_modes(filesystem.root(), units.step);
+    std::uint32_t number = 0;
+    // With all inodes there, so that none has to be made later.
+    for (const Mode& mode : modes) {
+        (void)File::create(filesystem.root() / mode.name);
+    }
+    filesystem.remount();
+    const std::int64_t free_before = free_bytes(filesystem);
+
+    std::int64_t taken = 0;
+    nlohmann::json files = nlohmann::json::object();
+    for (const Mode& mode : modes) {
+        const auto path = filesystem.root() / mode.name;
+        std::filesystem::remove(path);
+        const Stage stage =
+            set_up({mode.name, "DDDDHHUUDDDDDDDDDDDDDDDDDDDDDDDD", {0, 0}, {0, 0}}, path, ++number, units);
+        work(stage.file, mode, units);
+        stage.file.sync_filesystem();
+    }
+    filesystem.remount();
+    for (const Mode& mode : modes) {
+        const File file = File::open(filesystem.root() / mode.name, O_RDONLY);
+        files[std::string(mode.name)] = describe_file(file);
+        taken += occupied(file);
+    }
+    const std::int64_t free_during = free_bytes(filesystem);
+    experiment.observe({.name = "taken beyond what st_blocks says",
+                        .value = free_before - free_during - taken,
+                        .unit = "bytes",
+                        .evidence = {{"files", files}, {"free before", free_before}, {"free now", free_during}}});
+
+    for (const Mode& mode : modes) File::open(filesystem.root() / mode.name, O_RDWR).truncate(0);
+    filesystem.remount();
+    std::int64_t left = 0;
+    for (const Mode& mode : modes) left += occupied(File::open(filesystem.root() / mode.name, O_RDONLY));
+    experiment.observe({.name = "st_blocks of emptied files", .value = left, .unit = "bytes"});
+    experiment.observe({.name = "not given back by emptied files",
+                        .value = free_before - free_bytes(filesystem),
+                        .unit = "bytes",
+                        .evidence = {{"free before", free_before}}});
+}
+
+}  // namespace
+
+extern const Case fallocate_free_space;
+const Case fallocate_free_space{
+    .name = "fallocate.free_space",
+    .summary = "counts free blocks before, during and after every mode has been at work",
+    .method =
+        "For each mode a file of data, holes and preallocated blocks gets ten calls of it. After a remount the free "
+        "space "
+        "(statfs) must have shrunk by just what the files' st_blocks says; once the files are emptied and the "
+        "filesystem "
+        "is mounted again, all of it must be back. fsck looks at the same from the other side when the case ends.",
+    .needs = {},
+    .run = run,
+};
+
+}  // namespace holdfast::cases
