@@ -97,7 +97,7 @@ void run(Experiment& experiment) {
     std::uint32_t number = 0;
     std::vector<Comb> combs;
     std::string outcome = "right";
-    nlohmann::json evidence;
+    nlohmann::json evidence = nlohmann::json::object();
     const auto note = [&](const std::optional<Difference>& difference, const Comb& comb, std::string_view when) {
         if (!difference || outcome != "right") return;
         outcome = fmt::format("{} {}", difference->what, when);

@@ -2,6 +2,7 @@
 // Contract: the promise outlives the power cut: neither a direct nor a buffered write into the range gets ENOSPC.
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,7 @@ std::string promise_and_cut(Experiment& experiment, const AllocationUnits& units
     DisposableFilesystem crashed{experiment.recipe(), experiment.held_disk()->crash_state(kept)};
     evidence["available after recovery"] = space_of(File::open(crashed.root(), O_RDONLY | O_DIRECTORY)).available;
     for (const Promise& promise : promises) {
+        if (!std::filesystem::exists(crashed.root() / promise.name)) return fmt::format("no file ({})", promise.name);
         std::string outcome = keep(crashed.root() / promise.name, block);
         if (outcome != "kept") return fmt::format("{} ({})", outcome, promise.name);
     }

@@ -128,7 +128,7 @@ void run(Experiment& experiment) {
     const AllocationUnits units = allocation_units(filesystem);
     std::uint32_t number = 0;
     std::string outcome = "right";
-    nlohmann::json evidence;
+    nlohmann::json evidence = nlohmann::json::object();
     std::vector<std::string_view> tried;
     for (const Mode& mode : supported_modes(filesystem.root(), units.step)) {
         if (!mode.zeroes()) continue;

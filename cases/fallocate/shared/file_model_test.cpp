@@ -102,6 +102,15 @@ TEST(FileModel, BlocksBehindTheEndAreLeftOpenByPunchingAndMoving) {
     EXPECT_EQ(states(model), "WH??");
 }
 
+TEST(FileModel, TheBlockInWhichTheFileEndsMayBeAllocated) {
+    FileModel model(block, block);
+    model.grow(2 * block + 1);
+    model.let_end_be_allocated(2 * block);
+    EXPECT_EQ(states(model), "");
+    model.let_end_be_allocated(2 * block + 1);
+    EXPECT_EQ(states(model), "HH?");
+}
+
 TEST(FileModel, HolesMayBeFilledWhereTheFilesystemAllocatesInAdvance) {
     FileModel model = written(1);
     model.grow(3 * block);

@@ -116,7 +116,9 @@ std::optional<Difference> RandomWalk::fallocate() {
     note(mode.name, place);
     const int error = file().fallocate(mode.flags, place.offset, place.length);
     if (error != 0) return Difference{"refused", fmt::format("{} answers {}", steps_.back(), error_name(error))};
+    const std::uint64_t old_size = model_.size();
     mode.apply(model_, place.offset, place.length);
+    if (model_.size() > old_size) model_.let_end_be_allocated(old_size);
     // A block that is written in part is no longer unwritten, and with it may go its neighbours.
     model_.let_unwritten_be_zeroed();
     if (writing_ == Writing::everywhere) model_.let_holes_be_filled();
@@ -125,9 +127,7 @@ std::optional<Difference> RandomWalk::fallocate() {
 
 void RandomWalk::make_room(std::uint64_t end) {
     if (writing_ == Writing::everywhere || end <= model_.size()) return;
-    file().truncate(end);
-    model_.truncate(end);
-    note("ftruncate", {end, 0});
+    resize(end);
 }
 
 void RandomWalk::written(Place place, std::span<const std::byte> data) {
@@ -173,9 +173,15 @@ void RandomWalk::write_mapped() {
 void RandomWalk::truncate() {
     std::uint64_t size = below(limit_);
     if (below(3) == 0) size = round_down(size, units_.block);
+    resize(size);
+}
+
+void RandomWalk::resize(std::uint64_t size) {
     note("ftruncate", {size, 0});
     file().truncate(size);
+    model_.let_end_be_allocated(model_.size());
     model_.truncate(size);
+    model_.let_end_be_allocated(size);
 }
 
 void RandomWalk::drop_cache() {

@@ -58,6 +58,7 @@ class RandomWalk {
     void written(Place place, std::span<const std::byte> data);
     void make_room(std::uint64_t end);
     void truncate();
+    void resize(std::uint64_t size);
     void drop_cache();
     std::optional<Difference> compare_direct();
     std::optional<Difference> compare_mapped();
