@@ -75,7 +75,7 @@ struct Comb {
 };
 
 Comb make_comb(const std::filesystem::path& path, std::uint32_t number, const AllocationUnits& units) {
-    const std::uint64_t steps = std::clamp<std::uint64_t>(64 * MiB / units.step, 8, steps_wanted);
+    const std::uint64_t steps = std::clamp<std::uint64_t>(16 * MiB / units.step, 8, steps_wanted);
     Comb comb{File::create(path), FileModel(units.block, units.step)};
     comb.file.truncate(steps * units.step);
     comb.model.grow(steps * units.step);

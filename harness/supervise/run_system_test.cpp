@@ -74,6 +74,25 @@ TEST(Planted, AWriteIntoThePreallocationThatGetsNoSpaceIsFail) {
     EXPECT_THAT(result.reason, HasSubstr("direct writes into the preallocation is ENOSPC, expected works"));
 }
 
+// Every case that was played saw it.
+void expect_all_fail(const CaseResult& result, std::size_t cases) {
+    EXPECT_EQ(result.observations.size(), cases) << result.reason;
+    for (const auto& judged : result.observations)
+        EXPECT_EQ(judged.verdict, Verdict::fail) << judged.observation.to_json().dump();
+}
+
+TEST(Planted, HolesThatAreNotPunchedAreSeenByEveryCase) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    expect_all_fail(planted("ignored_punch"), 11);
+}
+
+TEST(Planted, BlocksThatAreNotAllocatedAreSeenByEveryCase) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    expect_all_fail(planted("ignored_allocation"), 3);
+}
+
+TEST(Planted, LeakedBlocksAndLostAppendsAreSeen) { expect_all_fail(planted("leaked_blocks"), 2); }
+
 TEST(Planted, APreallocationThatConvertsNothingIsFail) {
     if (const auto missing = find_missing(Requirement{"feature", "tracepoints"})) GTEST_SKIP() << missing->what;
     const auto result = planted("nothing_to_convert");
