@@ -39,6 +39,8 @@ struct Case {
     DiskNeed disk = DiskNeed::zeroed;
     /// The disk fails requests on purpose: what filesystems say of that in the kernel's log is no reason for a CRASH.
     bool fails_io = false;
+    /// Runs only where a filter names it or its family ("sources.*"), not with all others.
+    bool only_by_name = false;
     /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
     std::chrono::seconds time_bound{180};
     /// Observes, through the experiment. Throws Failure when the surroundings fail.

@@ -34,6 +34,18 @@ bool matches_one_of(std::string_view patterns, std::string_view name) {
     }
 }
 
+// Whether a filter asks for a case by its family's name at least, rather than for everything.
+bool names_family(std::string_view filter, const Case& one) {
+    auto patterns = filter.substr(0, find_exclusions(filter));
+    const auto family = fmt::format("{}.", one.family());
+    while (!patterns.empty()) {
+        const auto end = std::min(patterns.find(':'), patterns.size());
+        if (patterns.substr(0, end).starts_with(family)) return true;
+        patterns.remove_prefix(std::min(end + 1, patterns.size()));
+    }
+    return false;
+}
+
 std::vector<const Recipe*> chosen_recipes(const Catalogue& catalogue, const PlanOptions& options) {
     auto names = options.filesystems;
     if (names.empty()) names = catalogue.own_recipes;
@@ -102,10 +114,12 @@ std::vector<Planned> make_plan(const Catalogue& catalogue, const PlanOptions& op
     auto recipes = chosen_recipes(catalogue, options);
     const auto select = [&] {
         std::vector<Planned> plan;
-        for (const auto* one : catalogue.cases)
+        for (const auto* one : catalogue.cases) {
+            if (one->only_by_name && !options.every_case && !names_family(options.filter, *one)) continue;
             for (const auto* recipe : recipes)
                 if (const Planned planned{one, recipe}; matches_filter(options.filter, planned.name()))
                     plan.push_back(planned);
+        }
         return plan;
     };
     auto once = select();

@@ -29,6 +29,8 @@ struct PlanOptions {
     std::string matrix = "default";
     /// In place of the matrix, each once; empty: the matrix, or the user's own recipes where there are some.
     std::vector<std::string> filesystems{};
+    /// Also cases that run only by name.
+    bool every_case = false;
     unsigned repeat = 1;
     std::optional<Shard> shard{};
 };

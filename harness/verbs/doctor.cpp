@@ -47,7 +47,7 @@ Lacks find_lacks(const Catalogue& catalogue, const std::vector<Planned>& plan) {
 
 int doctor(const Contents& contents, const DoctorOptions& options) {
     const auto catalogue = Catalogue::load(contents, options.own);
-    const auto plan = make_plan(catalogue, {.filter = "*", .matrix = options.matrix});
+    const auto plan = make_plan(catalogue, {.filter = "*", .matrix = options.matrix, .every_case = true});
     const auto lacks = find_lacks(catalogue, plan);
     if (options.json) {
         auto entries = nlohmann::json::array();

@@ -104,6 +104,7 @@ int list(const Contents& contents, const ListOptions& options) {
 
 void add_list(CLI::App& app, const Contents& contents, Action& action) {
     const auto options = std::make_shared<ListOptions>();
+    options->plan.every_case = true;
     auto* verb = app.add_subcommand("list", "Show cases and filesystems, what each needs and what is expected");
     verb->add_option("filter", options->plan.filter, "Cases to show, as for `run`");
     verb->add_option("--filesystem", options->plan.filesystems, "Filesystems to show")
