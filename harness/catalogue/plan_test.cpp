@@ -49,6 +49,20 @@ TEST(Plan, IsTheDefaultMatrix) {
                                                   "aio_append.at_eof/xfs"));
 }
 
+TEST(Plan, WhatRunsOnlyByNameIsInNoRunOfEverything) {
+    const auto catalogue = shipped();
+    const auto has_sources = [&](const PlanOptions& options) {
+        const auto plan = names(make_plan(catalogue, options));
+        return std::ranges::any_of(plan, [](const auto& name) { return name.starts_with("sources."); });
+    };
+    EXPECT_FALSE(has_sources({}));
+    EXPECT_FALSE(has_sources({.filter = "*/xfs"}));
+    EXPECT_FALSE(has_sources({.filter = "-fallocate.*"}));
+    EXPECT_TRUE(has_sources({.filter = "sources.*"}));
+    EXPECT_TRUE(has_sources({.filter = "fallocate.modes:sources.s4*/ext4"}));
+    EXPECT_TRUE(has_sources({.every_case = true}));
+}
+
 TEST(Plan, FilterMayNameAnyFilesystem) {
     const auto catalogue = shipped();
     EXPECT_THAT(names(make_plan(catalogue, {.filter = "aio_append.at_eof/btrfs"})),

@@ -1,0 +1,65 @@
+#include "cases/sources/shared/modelled_disk.h"
+
+#include <cmath>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "fixtures/disk/held/held_disk.h"
+#include "fixtures/io/file.h"
+
+namespace holdfast::sources {
+
+nlohmann::json DeviceCost::to_json() const {
+    return {{"seconds", rounded(seconds)},
+            {"writes", writes},
+            {"flushes", flushes},
+            {"bytes", bytes},
+            {"at once", at_once}};
+}
+
+ModelledDisk::ModelledDisk(Experiment& experiment, std::string_view model, std::string scaled)
+    : experiment_(experiment), model_(shipped_device_model(model)), scaled_(std::move(scaled)) {
+    if (experiment_.recipe().type == FilesystemType::btrfs)
+        experiment_.skip("btrfs is not among the filesystems of the published workloads");
+    experiment_.held_disk()->served().set_log_depth(LogDepth::entries);
+}
+
+// The model is set anew for each work: its clock and its caches begin from nothing.
+DeviceCost ModelledDisk::cost_of(const std::function<void()>& work) {
+    auto& disk = experiment_.held_disk()->served();
+    File::open(experiment_.filesystem().root(), O_RDONLY).sync_filesystem();
+    const auto before = disk.log_length();
+    disk.set_model(model_, {.wall = 0});
+    work();
+    const auto time = disk.model_time();
+    disk.clear_model();
+    DeviceCost cost{.seconds = std::chrono::duration<double>(time.now).count(), .at_once = time.most_under_way};
+    const auto log = disk.log();
+    for (auto index = before; index < log.size(); ++index) {
+        if (log[index].kind == LogEntry::Kind::flush) ++cost.flushes;
+        if (log[index].kind != LogEntry::Kind::write) continue;
+        ++cost.writes;
+        cost.bytes += log[index].length;
+    }
+    return cost;
+}
+
+void ModelledDisk::observe_ratio(std::string name, const DeviceCost& above, const DeviceCost& below,
+                                 nlohmann::json published) {
+    experiment_.observe({.name = std::move(name),
+                         .value = rounded(above.seconds / below.seconds),
+                         .unit = "ratio of device times",
+                         .evidence = {{"published", std::move(published)},
+                                      {"ours", {above.to_json(), below.to_json()}},
+                                      {"scaled", scaled_},
+                                      {"device", model_.name + ", " + model_.describes}}});
+}
+
+double rounded(double value) {
+    if (value == 0 || !std::isfinite(value)) return 0;
+    return std::stod(fmt::format("{:.3g}", value));
+}
+
+}  // namespace holdfast::sources
