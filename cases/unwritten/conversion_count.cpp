@@ -14,7 +14,8 @@ void run(Experiment& experiment) {
     if (experiment.recipe().type == FilesystemType::btrfs) {
         experiment.skip("btrfs has no conversion of unwritten extents to count: it writes a file extent item instead");
     }
-    unwritten::observe_costs(experiment, std::array{KernelEvent::conversions, KernelEvent::bios});
+    unwritten::observe_costs(experiment, unwritten::main_works,
+                             std::array{KernelEvent::conversions, KernelEvent::bios});
 }
 
 }  // namespace
@@ -26,7 +27,8 @@ const Case unwritten_conversion_count{
         "counts conversions of unwritten extents, and bios, of 32 writes over data, into unwritten blocks, and past "
         "the end",
     .method =
-        "Each kind of work is done five times on new files of one filesystem, and the fewest counts. XFS converts "
+        "Each kind of work is done five times on new files of one filesystem, and what most of them took counts. XFS "
+        "converts "
         "once for each direct write; ext4 handles an unwritten extent twice, to split and to convert.",
     .needs = {{"feature", "tracepoints"}},
     .run = run,

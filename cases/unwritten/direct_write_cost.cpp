@@ -12,7 +12,7 @@ namespace holdfast::cases {
 namespace {
 
 void run(Experiment& experiment) {
-    unwritten::observe_costs(experiment, std::array{KernelEvent::commits, KernelEvent::flushes});
+    unwritten::observe_costs(experiment, unwritten::main_works, std::array{KernelEvent::commits, KernelEvent::flushes});
 }
 
 }  // namespace
@@ -23,7 +23,8 @@ const Case unwritten_direct_write_cost{
     .summary =
         "counts journal commits and disk flushes of 32 writes over data, into unwritten blocks, and past the end",
     .method =
-        "Each kind of work is done five times on new files of one filesystem, and the fewest counts: commits of "
+        "Each kind of work is done five times on new files of one filesystem, and what most of them took counts: "
+        "commits of "
         "jbd2 or writes of XFS log buffers, and flush requests that the disk got. Tracepoints count them; without "
         "tracing, the statistics of jbd2, XFS and the block layer do.",
     .run = run,

@@ -100,6 +100,14 @@ TEST(Planted, APreallocationThatConvertsNothingIsFail) {
     EXPECT_THAT(result.reason, HasSubstr("into unwritten, fdatasync each: conversions is 0"));
 }
 
+TEST(Planted, AMissingFlushIsFail) {
+    if (const auto missing = find_missing(Requirement{"feature", "tracepoints"})) GTEST_SKIP() << missing->what;
+    const auto result = planted("missing_flush");
+    EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;
+    EXPECT_THAT(result.reason, HasSubstr("overwrite, fdatasync each: flushes is 0"));
+    EXPECT_THAT(result.reason, HasSubstr("overwrite, O_DSYNC: flushes is 0"));
+}
+
 TEST(Planted, ADiskThatDropsDataIsFail) {
     const auto result = planted("dropped_write");
     EXPECT_EQ(result.verdict, Verdict::fail) << result.reason;

@@ -11,12 +11,13 @@
 
 namespace holdfast::unwritten {
 
-/// What the file is before the writes.
-enum class Before { written, preallocated, empty };
+/// What the file is before the writes: of its full size, and written, unwritten, or nothing but a hole; or empty, with
+/// its blocks preallocated behind the end of file (KEEP_SIZE), or without any.
+enum class Before { written, preallocated, hole, keep_size, empty };
 /// Through the page cache or past it.
 enum class Engine { direct, buffered };
-/// When fdatasync(2) is called.
-enum class Sync { each, at_end };
+/// When the data is made durable: by fdatasync(2) after each write, after the last one, or never; or by O_DSYNC.
+enum class Sync { each, at_end, none, dsync };
 
 struct Work {
     std::string_view name;
@@ -28,7 +29,8 @@ struct Work {
 /// Writes in one work; each of 4 KiB, or of one block where blocks are larger.
 inline constexpr std::uint64_t cost_writes = 32;
 
-inline constexpr std::array works{
+/// What most of the others are compared with.
+inline constexpr std::array main_works{
     Work{"overwrite, fdatasync each", Before::written, Engine::direct, Sync::each},
     Work{"into unwritten, fdatasync each", Before::preallocated, Engine::direct, Sync::each},
     Work{"into unwritten, fdatasync once", Before::preallocated, Engine::direct, Sync::at_end},
@@ -36,10 +38,15 @@ inline constexpr std::array works{
     Work{"append, fdatasync each", Before::empty, Engine::direct, Sync::each},
 };
 
-/// Does every work several times, each time on a new file, and reports for each event "WORK: EVENT": the fewest that one
-/// time took, because now and then the kernel's own housekeeping (a periodic commit) adds to one. Reports
-/// "preallocation" first: "works" or an errno; without it the works that need it are left out, and so are events that
-/// the filesystem does not have.
-void observe_costs(Experiment& experiment, std::span<const KernelEvent> events);
+/// Does every work several times, each time on a new file, and reports for each event "WORK: EVENT": what most of the
+/// times took, because now and then the kernel's own housekeeping (a periodic commit) adds to one, or saves it something;
+/// the fewest where none stands out. Reports "preallocation" first: "works" or an errno; without it the works that need it
+/// are left out, and so are events that the filesystem does not have.
+void observe_costs(Experiment& experiment, std::span<const Work> works, std::span<const KernelEvent> events);
+
+/// The same, and reports for each work "WORK": all that it cost in a line, such as "0 conversions, 32 flushes"; and of
+/// the events `alone` also "WORK: EVENT" as above.
+void observe_cost_rows(Experiment& experiment, std::span<const Work> works, std::span<const KernelEvent> events,
+                       std::span<const KernelEvent> alone);
 
 }  // namespace holdfast::unwritten
