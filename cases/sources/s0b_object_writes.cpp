@@ -68,6 +68,7 @@ const Case sources_s0b_object_writes{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .time_bound = std::chrono::seconds{600},
     .run = run,
 };
 

@@ -153,6 +153,7 @@ const Case sources_s1_random_writes{
     .needs = {{"feature", "fuse"}, {"feature", "tracepoints"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .time_bound = std::chrono::seconds{600},
     .run = run,
 };
 

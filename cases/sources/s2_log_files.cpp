@@ -74,6 +74,7 @@ const Case sources_s2_log_files{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .time_bound = std::chrono::seconds{600},
     .run = run,
 };
 

@@ -37,6 +37,7 @@ const Case sources_s3_allocate_and_rewrite{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .time_bound = std::chrono::seconds{600},
     .run = run,
 };
 

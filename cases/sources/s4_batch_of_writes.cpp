@@ -11,6 +11,7 @@
 #include "cases/sources/shared/modelled_disk.h"
 #include "fixtures/base/bytes.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/aio.h"
 #include "fixtures/io/warm_up.h"
 #include "fixtures/pattern/sector.h"
@@ -21,11 +22,11 @@ using namespace holdfast::sources;
 
 namespace {
 
-constexpr std::uint64_t block = 4 * KiB;
 constexpr unsigned writes = 2048;
 
 // One io_submit for all, fdatasync, and only then the events.
 void submit_all(const File& file, std::span<const std::byte> data) {
+    const auto block = data.size() / writes;
     AioContext context{writes};
     std::vector<iocb> requests;
     for (std::uint64_t number = 0; number < writes; ++number)
@@ -43,6 +44,7 @@ void submit_all(const File& file, std::span<const std::byte> data) {
 void run(Experiment& experiment) {
     ModelledDisk disk{experiment, "san", fmt::format("{} writes in place of 524288", writes)};
     warm_up(experiment.filesystem().root());
+    const auto block = direct_write_unit(experiment.filesystem());
     AlignedBuffer data{writes * block};
     fill_data(data.bytes(), {.file = 1, .generation = 1}, 0);
     const auto prepared = File::create(experiment.filesystem().root() / "preallocated", O_DIRECT);
@@ -68,7 +70,8 @@ const Case sources_s4_batch_of_writes{
     .name = "sources.s4_batch_of_writes",
     .summary = "submits many direct writes in one io_submit on a SAN array, into a preallocated file and as appends",
     .method =
-        "Writes of 4 KiB in a row are submitted in one io_submit, then comes fdatasync, then the events are reaped, on "
+        "Writes of 4 KiB (or of a block, where blocks are larger) in a row are submitted in one io_submit, then comes "
+        "fdatasync, then the events are reaped, on "
         "a "
         "modelled SAN array; the time is the device's own. Where the filesystem cannot preallocate, the file is "
         "written "
@@ -78,6 +81,7 @@ const Case sources_s4_batch_of_writes{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .time_bound = std::chrono::seconds{600},
     .run = run,
 };
 

@@ -162,6 +162,7 @@ const Case sources_s5_appends_and_readers{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .time_bound = std::chrono::seconds{600},
     .run = run,
 };
 
