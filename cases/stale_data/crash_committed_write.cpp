@@ -15,7 +15,10 @@ void run(Experiment& experiment) {
     auto& append = test.create();
     auto& hole = test.create();
     auto& preallocated = test.create();
+    auto& buffered = test.create();
     auto& other = test.create();
+    buffered.write_direct({0, 16 * KiB});
+    buffered.fsync();
     append.write_direct({0, 16 * KiB});
     append.fsync();
     hole.write_direct({0, 16 * KiB});
@@ -35,9 +38,10 @@ void run(Experiment& experiment) {
         start(SYS_pwrite64, [&] { append.write_direct({16 * KiB, 32 * KiB}); });
         start(SYS_pwrite64, [&] { hole.write_direct({32 * KiB, 48 * KiB}); });
         if (can_preallocate) start(SYS_pwrite64, [&] { preallocated.write_direct({32 * KiB, 48 * KiB}); });
+        buffered.write_buffered({16 * KiB, 32 * KiB});
         start(SYS_fsync, [&] { other.fsync(); });
     }
-    for (auto* file : {&append, &hole, &preallocated}) file->fdatasync();
+    for (auto* file : {&append, &hole, &preallocated, &buffered}) file->fdatasync();
     test.cut_power();
 }
 

@@ -75,6 +75,16 @@ void CrashTest::WrittenFile::write(const File& file, Range range) {
 }
 
 void CrashTest::WrittenFile::write_direct(Range range) { write(direct_, range); }
+bool CrashTest::WrittenFile::write_direct_if_space(Range range) {
+    try {
+        write_direct(range);
+    } catch (const SystemFailure& failure) {
+        if (failure.error() != ENOSPC) throw;
+        return false;
+    }
+    return true;
+}
+
 void CrashTest::WrittenFile::write_buffered(Range range) { write(buffered_, range); }
 
 // What the filesystem refuses was never asked for.
@@ -214,26 +224,30 @@ std::uint64_t CrashTest::free_space() const {
     return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
-void CrashTest::make_and_remove_directories() {
-    constexpr auto left = 6 * MiB;
-    constexpr int directories = 8;
-    constexpr int names = 300;
-    const auto root = experiment_.filesystem().root();
-    const auto ballast = File::create(root / "ballast");
+void CrashTest::fill_up(std::uint64_t left) {
+    const auto ballast = File::create(experiment_.filesystem().root() / "ballast");
     if (const auto space = free_space(); space > left)
         if (const int error = ballast.fallocate(0, 0, space - left); error != 0 && error != EOPNOTSUPP)
             throw SystemFailure("fallocate of " + ballast.path().string(), error);
     ballast.sync_filesystem();
+    begin_ = log_length();
+}
+
+void CrashTest::make_and_remove_directories() {
+    constexpr int directories = 8;
+    constexpr int names = 300;
+    const auto root = experiment_.filesystem().root();
+    const auto named = File::create(root / "named");
     for (int i = 0; i < directories; ++i) {
         const auto directory = root / fmt::format("directory-{}", i);
         std::filesystem::create_directory(directory);
         for (int k = 0; k < names; ++k)
-            std::filesystem::create_hard_link(ballast.path(), directory / fmt::format("a-rather-long-name-{:030}", k));
+            std::filesystem::create_hard_link(named.path(), directory / fmt::format("a-rather-long-name-{:030}", k));
     }
-    ballast.sync_filesystem();
+    named.sync_filesystem();
     for (int i = 0; i < directories; ++i) std::filesystem::remove_all(root / fmt::format("directory-{}", i));
     // Freed blocks may be used again only once their deletion has been committed.
-    ballast.sync_filesystem();
+    named.sync_filesystem();
 }
 
 void CrashTest::sync_filesystem() { files_.front().buffered_.sync_filesystem(); }

@@ -39,6 +39,8 @@ class CrashTest {
         /// At `range.begin`, with O_DIRECT or through the page cache.
         void write_direct(Range range);
         void write_buffered(Range range);
+        /// As write_direct. False where there is no space (ENOSPC).
+        [[nodiscard]] bool write_direct_if_space(Range range);
         /// With O_DIRECT and RWF_DSYNC; the promise holds from when it returns, for this and all before it, so use it only
         /// where everything before it was promised.
         void write_dsync(Range range);
@@ -110,8 +112,10 @@ class CrashTest {
 
     /// A new file, of which the name is safe already.
     [[nodiscard]] WrittenFile& create();
-    /// Directories full of names are made and removed again, where the next blocks that a file gets are those that they
-    /// had: with as little space left as can be, where the filesystem can preallocate the rest.
+    /// Preallocates all but `left` bytes of the free space, where the filesystem can, so that the next blocks that a file
+    /// gets are those that others give up.
+    void fill_up(std::uint64_t left);
+    /// Directories full of names are made and removed again.
     void make_and_remove_directories();
     /// In bytes, for anyone (statvfs(2)).
     [[nodiscard]] std::uint64_t free_space() const;

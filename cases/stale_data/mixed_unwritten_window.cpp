@@ -1,0 +1,38 @@
+// Direct writes that go across data, preallocated blocks and holes are in flight.
+// Contract: no reader ever sees anything but zeros or data written there, and what was acknowledged is there.
+#include "cases/stale_data/shared/window.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    const auto block = direct_write_unit(experiment.filesystem());
+    look_through(experiment, {.file = {.written = 4 * block,
+                                       .allocated = FileState::Allocation{0, {4 * block, 16 * block}},
+                                       .punched = Range{10 * block, 12 * block}},
+                              .operations = {direct_write({6 * block, 7 * block}), direct_write({3 * block, 9 * block}),
+                                             direct_write({9 * block, 13 * block})}});
+}
+
+}  // namespace
+
+extern const Case stale_data_mixed_unwritten_window;
+const Case stale_data_mixed_unwritten_window{
+    .name = "stale_data.mixed_unwritten_window",
+    .summary =
+        "looks for stale and lost data while writes are in flight that go across data, unwritten extents and "
+        "holes",
+    .method =
+        "On an aged disk on which every sector says where it came from, one of three direct asynchronous writes "
+        "splits an unwritten extent, one goes across data and what is left of it, and one across unwritten "
+        "extents and a hole; all are in flight while the disk holds all data. What is held is let go one by one, "
+        "in the order of submission, against it, and from the middle outwards; before each, every kind of reader "
+        "(buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, "
+        "judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. "
+        "At the end all is read again, after a remount too.",
+    .needs = {{"feature", "aio"}},
+    .disk = DiskNeed::held,
+    .run = run,
+};
+
+}  // namespace holdfast::cases
