@@ -2,6 +2,7 @@
 // Contract: what a file takes is what its st_blocks says; what a hole, a collapsed range or an emptied file gives back is
 // free again.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,18 +35,20 @@ std::int64_t free_bytes(DisposableFilesystem& filesystem) {
     return static_cast<std::int64_t>(space_of(File::open(filesystem.root(), O_RDONLY | O_DIRECTORY)).free);
 }
 
-/// Many small calls, so that extents are split and joined, and one that goes past the end.
-void work(const File& file, const Mode& mode, const AllocationUnits& units) {
+/// Many small calls, so that extents are split and joined, and one that goes past the end. What was refused.
+std::optional<std::string> work(const File& file, const Mode& mode, const AllocationUnits& units) {
+    std::optional<std::string> refused;
     const auto call = [&](std::uint64_t offset, std::uint64_t length) {
-        if (const int error = file.fallocate(mode.flags, offset, length); error != 0)
-            throw SystemFailure(
-                fmt::format("{} of {} bytes at {} of {}", mode.name, length, offset, file.path().string()), error);
+        const int error = file.fallocate(mode.flags, offset, length);
+        if (error != 0 && !refused)
+            refused = fmt::format("{} for {} of {} bytes at {}", error_name(error), mode.name, length, offset);
     };
     const std::uint64_t calls = mode.moves_data() ? 5 : 8;
     for (std::uint64_t i = 1; i < calls; ++i) call(2 * i * units.step, units.step);
-    if (mode.moves_data()) return;
+    if (mode.moves_data()) return refused;
     call(units.step + 100, 9 * units.step);
     call(15 * units.step, 8 * units.step);
+    return refused;
 }
 
 void run(Experiment& experiment) {
@@ -61,6 +64,7 @@ void run(Experiment& experiment) {
     const std::int64_t free_before = free_bytes(filesystem);
 
     std::int64_t taken = 0;
+    std::optional<std::string> refused;
     nlohmann::json files = nlohmann::json::object();
     for (const Mode& mode : modes) {
         const auto path = filesystem.root() / mode.name;
@@ -68,9 +72,10 @@ void run(Experiment& experiment) {
         // Dirty: the blocks of the data are only promised yet.
         const Scene scene{mode.name, "DDDDHHUUDDDDDDDDDDDD", {0, 0}, {0, 0}, 0, true};
         const Stage stage = set_up(scene, path, ++number, units);
-        work(stage.file, mode, units);
+        if (const auto wrong = work(stage.file, mode, units); wrong && !refused) refused = wrong;
         stage.file.sync_filesystem();
     }
+    experiment.observe("calls", refused ? *refused : "work");
     const std::int64_t free_at_once = free_bytes(filesystem);
     filesystem.remount();
     for (const Mode& mode : modes) {
@@ -104,7 +109,8 @@ const Case fallocate_free_space{
     .name = "fallocate.free_space",
     .summary = "counts free blocks before, during and after every mode has been at work",
     .method =
-        "For each mode a file of data, holes and preallocated blocks gets up to nine calls of it. After a remount the free "
+        "For each mode a file of data, holes and preallocated blocks gets up to nine calls of it. After a remount the "
+        "free "
         "space "
         "(statfs) must have shrunk by just what the files' st_blocks says; once the files are emptied and the "
         "filesystem "

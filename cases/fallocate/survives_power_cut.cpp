@@ -43,6 +43,8 @@ struct Step {
     std::string mode;
     std::string file;
     FileModel after;
+    /// What the call answered.
+    int error = 0;
     /// The length of the disk's log then.
     std::uint64_t promised_at = 0;
 };
@@ -64,11 +66,10 @@ Step call(const Mode& mode, Promise promise, const std::filesystem::path& path, 
               .file = path.filename(),
               .after = stage.model};
     const File file = File::open(path, O_RDWR | (promise == Promise::synchronous ? O_SYNC : 0));
-    if (const int error = file.fallocate(mode.flags, offset, length); error != 0)
-        throw SystemFailure(step.what + " of " + path.string(), error);
+    step.error = file.fallocate(mode.flags, offset, length);
     if (promise == Promise::fsync) file.sync();
     if (promise == Promise::fdatasync) file.datasync();
-    mode.apply(step.after, offset, length);
+    if (step.error == 0) mode.apply(step.after, offset, length);
     return step;
 }
 
@@ -112,13 +113,18 @@ void observe(Experiment& experiment, std::string name, std::vector<Step> steps, 
     const WriteLog log = experiment.held_disk()->served().log();
     std::vector<std::string> lost;
     std::string modes;
+    for (const Step& step : steps)
+        if (step.error != 0) lost.push_back(fmt::format("{}: {}", step.what, error_name(step.error)));
     for (std::size_t called = 1; called <= steps.size(); ++called) {
         const auto found = cut(experiment, log, std::span(steps).first(called), called == steps.size(), units, tally);
         if (found.empty()) continue;
         lost.insert(lost.end(), found.begin(), found.end());
         modes += (modes.empty() ? "" : ", ") + steps[called - 1].mode;
     }
-    experiment.observe(std::move(name), lost.empty() ? "there" : "lost: " + modes,
+    experiment.observe(std::move(name),
+                       lost.empty()    ? "there"
+                       : modes.empty() ? "refused"
+                                       : "lost: " + modes,
                        {{"states", steps.size()}, {"lost", lost}});
 }
 

@@ -1,8 +1,10 @@
 // Calls every mode on a file that is swapped to.
 // Contract: ETXTBSY as long as it is, whatever the mode; nothing changes; afterwards it is a file like any other.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,7 +102,6 @@ void run(Experiment& experiment) {
     const auto area = swap_area(page);
     file.write_at(0, area);
     file.sync();
-    const auto before = describe_file(file);
     std::string outcome;
     {
         const SwapFile swap(path);
@@ -113,9 +114,10 @@ void run(Experiment& experiment) {
     }
     experiment.observe("while it is swapped to", outcome);
     std::vector<std::byte> content(area.size());
-    const bool same = file.read_at(0, content) == area.size() && describe_file(file) == before;
-    experiment.observe("file afterwards", same ? "unchanged" : "changed",
-                       {{"before", before}, {"now", describe_file(file)}});
+    const bool whole = file.size() == area.size() && file.read_at(0, content) == area.size();
+    // The kernel may have swapped pages out to it, but not over its first page.
+    const bool same = whole && std::ranges::equal(std::span(content).first(page), std::span(area).first(page));
+    experiment.observe("file afterwards", same ? "unchanged" : "changed", describe_file(file));
     experiment.observe("PUNCH_HOLE afterwards",
                        outcome_of(file.fallocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page, page)));
 }

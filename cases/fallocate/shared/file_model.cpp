@@ -112,6 +112,9 @@ void FileModel::punch(std::uint64_t offset, std::uint64_t length) {
     for (std::uint64_t index = range.first; index < std::min<std::uint64_t>(range.end, blocks_.size()); ++index) {
         if (range.whole(index)) {
             if (index * block_ < size()) state(index) = BlockState::hole;
+        } else if (index * block_ >= offset && range.stop >= size()) {
+            // Nothing of the block is left in the file; ext4 takes it away, XFS clears it.
+            state(index) = BlockState::unspecified;
         } else if (state(index) == BlockState::unwritten) {
             state(index) = BlockState::allocated;
         }

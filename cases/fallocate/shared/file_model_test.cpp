@@ -72,6 +72,15 @@ TEST(FileModel, PunchFreesWholeBlocksAndClearsParts) {
     EXPECT_EQ(model.size(), 4 * block);
 }
 
+TEST(FileModel, PunchUpToAnEndInsideABlockLeavesThatBlockOpen) {
+    FileModel model = written(3);
+    model.truncate(2 * block + 5);
+    model.punch(block, block + 4);
+    EXPECT_EQ(states(model), "WHW");
+    model.punch(block, block + 5);
+    EXPECT_EQ(states(model), "WH?");
+}
+
 TEST(FileModel, ZeroKeepsTheBlocks) {
     FileModel model = written(4);
     model.zero(block + 1, 2 * block, false);
