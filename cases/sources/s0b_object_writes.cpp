@@ -60,11 +60,10 @@ const Case sources_s0b_object_writes{
     .name = "sources.s0b_object_writes",
     .summary = "writes and rewrites a volume of 4 MiB objects on an SSD, sparse ones and allocated ones",
     .method =
-        "Objects are made by a pwrite of their last sector, or by fallocate, or one pwrite where that is refused; then "
-        "direct synchronous writes fill them, twice, on a modelled SATA solid state drive; the time is the device's "
-        "own. "
-        "Published (ext3 on an SSD, 16 writes of 64 MiB): sparse 52.9 MB/s and rewritten 49.0 MB/s, allocated 62.7 and "
-        "54.4 MB/s.",
+        "Objects are made by a pwrite of their last sector, or by fallocate, or one pwrite where that is refused; "
+        "then direct synchronous writes fill them, twice, on a modelled SATA solid state drive; the time is the "
+        "device's own. Published (ext3 on an SSD, 16 writes of 64 MiB): sparse 52.9 MB/s and rewritten 49.0 MB/s, "
+        "allocated 62.7 and 54.4 MB/s.",
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,

@@ -171,14 +171,11 @@ const Case sources_s1_random_writes{
         "writes randomly at great depth on one and two flash drives, into regular, preallocated and sparse files",
     .method =
         "Four files with many direct asynchronous writes of 4 KiB under way, at random places, on a modelled flash "
-        "drive "
-        "and on two that are striped; the time is the device's own. Published (XFS on flash, kernel 3.6): regular "
-        "files "
-        "950 MB/s, preallocated 400 MB/s (0.42 of the speed, so 2.4 in time), sparse a little less; with two drives "
-        "regular "
-        "1.7 GB/s, preallocated no faster than with one: what the conversion of each extent costs is computing and "
-        "waiting "
-        "for locks, which the device's time leaves out; the time of the machine is reported beside it, and not judged.",
+        "drive and on two that are striped; the time is the device's own. Published (XFS on flash, kernel 3.6): "
+        "regular files 950 MB/s, preallocated 400 MB/s (0.42 of the speed, so 2.4 in time), sparse a little less; "
+        "with two drives regular 1.7 GB/s, preallocated no faster than with one: what the conversion of each extent "
+        "costs is computing and waiting for locks, which the device's time leaves out; the time of the machine is "
+        "reported beside it, and not judged.",
     .needs = {{"feature", "fuse"}, {"feature", "tracepoints"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
