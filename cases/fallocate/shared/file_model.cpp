@@ -96,8 +96,8 @@ void FileModel::let_neighbours_be_allocated(std::uint64_t offset, std::uint64_t 
     open_neighbours(range.first, range.end);
 }
 
-void FileModel::let_end_be_allocated(std::uint64_t size) {
-    if (size % block_ != 0 && state(size / block_) == BlockState::hole) state(size / block_) = BlockState::unspecified;
+void FileModel::let_end_be_allocated(std::uint64_t end) {
+    if (end % block_ != 0 && state(end / block_) == BlockState::hole) state(end / block_) = BlockState::unspecified;
 }
 
 void FileModel::let_holes_be_filled() {

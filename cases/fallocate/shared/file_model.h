@@ -47,9 +47,9 @@ class FileModel {
     /// A write into a hole of [offset, offset + length) may have allocated the rest of the allocation unit along.
     void let_neighbours_be_allocated(std::uint64_t offset, std::uint64_t length);
 
-    /// Where the file ends, or ended, at `size`, inside a block: a filesystem may clear the rest of it, and for that give
-    /// blocks to a hole (btrfs does).
-    void let_end_be_allocated(std::uint64_t size);
+    /// Where the file ends, or ended, or a punched range does, at byte `end` inside a block: a filesystem may clear the rest
+    /// of that block, and for that give it to what was a hole (btrfs does).
+    void let_end_be_allocated(std::uint64_t end);
 
     /// Holes may have been filled, also behind the last block: a filesystem may allocate in advance for a file that grows
     /// by writing (XFS does), and for the whole of a folio that is written through a mapping.

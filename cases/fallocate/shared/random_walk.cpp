@@ -119,6 +119,10 @@ std::optional<Difference> RandomWalk::fallocate() {
     const std::uint64_t old_size = model_.size();
     mode.apply(model_, place.offset, place.length);
     if (model_.size() > old_size) model_.let_end_be_allocated(old_size);
+    if ((mode.flags & FALLOC_FL_PUNCH_HOLE) != 0) {
+        model_.let_end_be_allocated(place.offset);
+        model_.let_end_be_allocated(place.end());
+    }
     // A block that is written in part is no longer unwritten, and with it may go its neighbours.
     model_.let_unwritten_be_zeroed();
     if (writing_ == Writing::everywhere) model_.let_holes_be_filled();
