@@ -7,11 +7,12 @@ namespace {
 
 void run(Experiment& experiment) {
     const auto block = direct_write_unit(experiment.filesystem());
-    look_through(experiment, {.file = {.written = 4 * block,
-                                       .allocated = FileState::Allocation{0, {4 * block, 16 * block}},
-                                       .punched = Range{10 * block, 12 * block}},
-                              .operations = {direct_write({6 * block, 7 * block}), direct_write({3 * block, 9 * block}),
-                                             direct_write({9 * block, 13 * block})}});
+    look_through(experiment,
+                 {.file = {.written = 4 * block,
+                           .allocated = FileState::Allocation{0, {4 * block, 16 * block}},
+                           .punched = Range{10 * block, 12 * block}},
+                  .operations = {direct_write({14 * block, 15 * block}), direct_write({3 * block, 9 * block}),
+                                 direct_write({9 * block, 13 * block})}});
 }
 
 }  // namespace

@@ -341,7 +341,7 @@ std::vector<std::uint64_t> CrashTest::promises() const {
     std::set<std::uint64_t> moments;
     for (const auto& file : files_)
         for (const auto& event : file.events_)
-            if (event.kind == WrittenFile::Event::Kind::promise) moments.insert(event.at);
+            if (event.kind == WrittenFile::Event::Kind::promise && event.at >= begin_) moments.insert(event.at);
     return {moments.begin(), moments.end()};
 }
 
