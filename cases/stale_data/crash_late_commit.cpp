@@ -33,13 +33,13 @@ void run(Experiment& experiment) {
     std::uint64_t next = 0;
     {
         std::list<WatchedCall> syncs;
-        const auto hold = test.disk().hold({.writes = true, .flushes = true});
+        const auto hold = test.disk().hold(RequestFilter::all_writes());
         // Its blocks are there, but not yet in the journal.
         auto& append = syncs.emplace_back(SYS_pwrite64, [&] { return file.write_direct({256 * KiB, 260 * KiB}), 0L; });
         let_go_until_returned(test.disk(), append);
         const auto& commit = syncs.emplace_back(SYS_fsync, [&] { return file.fsync(), 0L; });
         while (wait_for_return_or_block(commit, test.disk()) && next < most_overwrites) {
-            // One by one, what the commit writes and flushes; between any two, an overwrite and a sync of it.
+            // One by one, what the commit writes; between any two, an overwrite and a sync of it.
             const auto held = test.disk().served().held();
             const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
             ++next;
@@ -63,12 +63,12 @@ const Case stale_data_crash_late_commit{
     .summary = "cuts the power after overwrites were synced while a journal commit that had begun before was under way",
     .method =
         "On an aged disk on which every sector says where it came from, a file is appended to and synced, and the "
-        "disk lets each write and flush of that sync wait; before it lets one go, a block of the file is "
-        "overwritten directly, and another fdatasync begins, which may find that the commit under way does all it "
-        "needs, or not, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a "
-        "disk is made that has what was written up to there, or only what was promised, or that lost other parts "
-        "of what no flush had covered; each is mounted, so that the filesystem recovers, is read and checked by "
-        "fsck. Readers must find zeros or data written at that offset, and what a sync had promised by then.",
+        "disk lets each write of that sync wait; before it lets one go, a block of the file is overwritten "
+        "directly, and another fdatasync begins, which may find that the commit under way does all it needs, or "
+        "not, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is "
+        "made that has what was written up to there, or only what was promised, or that lost other parts of what "
+        "no flush had covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. "
+        "Readers must find zeros or data written at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };
