@@ -1,18 +1,12 @@
 #include "cases/stale_data/shared/crash.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <random>
 #include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <libaio.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/statvfs.h>
-#include <sys/uio.h>
 
 #include "cases/stale_data/shared/judged_read.h"
 #include "fixtures/base/failure.h"
@@ -39,170 +33,6 @@ std::vector<std::uint64_t> spread(const std::vector<std::uint64_t>& from, std::s
 }
 
 }  // namespace
-
-CrashTest::WrittenFile::WrittenFile(CrashTest& test, std::uint32_t number)
-    : test_(test),
-      number_(number),
-      name_(fmt::format("file-{}", number)),
-      buffered_(File::create(test.experiment_.filesystem().root() / name_)),
-      direct_(File::open(test.experiment_.filesystem().root() / name_, O_RDWR | O_DIRECT)) {
-    buffered_.sync_filesystem();
-}
-
-void CrashTest::WrittenFile::note(const Event& event) {
-    const std::scoped_lock lock{mutex_};
-    events_.push_back(event);
-    events_.back().at = test_.log_length();
-}
-
-void CrashTest::WrittenFile::note(Event::Kind kind, Range range, std::uint32_t generation) {
-    note({.kind = kind, .range = range, .generation = generation});
-}
-
-std::size_t CrashTest::WrittenFile::asked_so_far() const {
-    const std::scoped_lock lock{mutex_};
-    return events_.size();
-}
-
-void CrashTest::WrittenFile::promise(std::size_t covers) { note({.kind = Event::Kind::promise, .covers = covers}); }
-
-void CrashTest::WrittenFile::write(const File& file, Range range) {
-    AlignedBuffer bytes{range.length()};
-    fill_data(bytes.bytes(), {number_, ++generation_}, range.begin);
-    note(Event::Kind::write, range, generation_);
-    file.write_at(range.begin, bytes.bytes());
-    size_ = std::max(size_, range.end);
-}
-
-void CrashTest::WrittenFile::write_direct(Range range) { write(direct_, range); }
-bool CrashTest::WrittenFile::write_direct_if_space(Range range) {
-    try {
-        write_direct(range);
-    } catch (const SystemFailure& failure) {
-        if (failure.error() != ENOSPC) throw;
-        return false;
-    }
-    return true;
-}
-
-void CrashTest::WrittenFile::write_buffered(Range range) { write(buffered_, range); }
-
-// What the filesystem refuses was never asked for.
-bool CrashTest::WrittenFile::fallocate(int mode, Range range) {
-    const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
-    note(Event::Kind::resize, {0, size});
-    return done(buffered_.fallocate(mode, range.begin, range.length()), size);
-}
-
-bool CrashTest::WrittenFile::done(int error, std::uint64_t size) {
-    if (error != 0 && error != EOPNOTSUPP) throw SystemFailure("changing " + name_, error);
-    if (error == 0) size_ = size;
-    if (error != 0) events_.pop_back();
-    return error == 0;
-}
-
-bool CrashTest::WrittenFile::collapse(Range range) {
-    note(Event::Kind::collapse, range);
-    const int error = buffered_.fallocate(FALLOC_FL_COLLAPSE_RANGE, range.begin, range.length());
-    return done(error, size_ - range.length());
-}
-
-bool CrashTest::WrittenFile::insert(Range range) {
-    note(Event::Kind::insert, range);
-    const int error = buffered_.fallocate(FALLOC_FL_INSERT_RANGE, range.begin, range.length());
-    return done(error, size_ + range.length());
-}
-
-bool CrashTest::WrittenFile::clone(const WrittenFile& source) {
-    note({.kind = Event::Kind::clone, .source = &source});
-    const int error = ::ioctl(buffered_.descriptor(), FICLONE, source.buffered_.descriptor()) == 0 ? 0 : errno;
-    return done(error == ENOTTY ? EOPNOTSUPP : error, source.size_);
-}
-
-void CrashTest::WrittenFile::rename_over(WrittenFile& replaced) {
-    const auto& root = test_.experiment_.filesystem().root();
-    replaced.replaced_ = Replacement{this, test_.log_length(), std::numeric_limits<std::uint64_t>::max()};
-    has_name_ = false;
-    std::filesystem::rename(root / name_, root / replaced.name_);
-    File::open(root, O_RDONLY | O_DIRECTORY).sync();
-    replaced.replaced_->promised = test_.log_length();
-}
-
-bool CrashTest::WrittenFile::allocate(int mode, Range range) { return fallocate(mode, range); }
-
-bool CrashTest::WrittenFile::zero(int mode, Range range) {
-    note(Event::Kind::zero, range);
-    const bool done = fallocate(mode, range);
-    if (!done) events_.pop_back();
-    return done;
-}
-
-void CrashTest::WrittenFile::write_dsync(Range range) { write_synchronously(direct_, range, RWF_DSYNC); }
-void CrashTest::WrittenFile::write_buffered_dsync(Range range) { write_synchronously(buffered_, range, RWF_DSYNC); }
-void CrashTest::WrittenFile::write_o_sync(Range range) {
-    write_synchronously(File::open(test_.experiment_.filesystem().root() / name_, O_RDWR | O_SYNC), range, 0);
-}
-
-void CrashTest::WrittenFile::write_synchronously(const File& file, Range range, int flags) {
-    AlignedBuffer bytes{range.length()};
-    fill_data(bytes.bytes(), {number_, ++generation_}, range.begin);
-    note(Event::Kind::write, range, generation_);
-    const iovec vector{bytes.bytes().data(), bytes.size()};
-    const auto written = checked(::pwritev2(file.descriptor(), &vector, 1, static_cast<off_t>(range.begin), flags),
-                                 "a synchronous write to " + name_);
-    if (static_cast<std::uint64_t>(written) != range.length()) throw Failure("a short synchronous write to " + name_);
-    size_ = std::max(size_, range.end);
-    promise(asked_so_far());
-}
-
-void CrashTest::WrittenFile::truncate(std::uint64_t size) {
-    size_ = size;
-    note(Event::Kind::resize, {0, size});
-    buffered_.truncate(size);
-}
-
-void CrashTest::WrittenFile::fsync() {
-    const auto covers = asked_so_far();
-    buffered_.sync();
-    promise(covers);
-}
-
-bool CrashTest::WrittenFile::allocate_synchronously(int mode, Range range) {
-    const auto file = File::open(test_.experiment_.filesystem().root() / name_, O_RDWR | O_SYNC);
-    const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
-    note(Event::Kind::resize, {0, size});
-    if (!done(file.fallocate(mode, range.begin, range.length()), size)) return false;
-    promise(asked_so_far());
-    return true;
-}
-
-void CrashTest::WrittenFile::aio_fdsync() {
-    io_context_t context = nullptr;
-    if (const int error = ::io_setup(1, &context); error < 0) throw SystemFailure("io_setup", -error);
-    iocb request{};
-    ::io_prep_fdsync(&request, buffered_.descriptor());
-    std::array requests{&request};
-    io_event event{};
-    const int taken = ::io_submit(context, 1, requests.data());
-    if (taken == 1) ::io_getevents(context, 1, 1, &event, nullptr);
-    ::io_destroy(context);
-    if (taken != 1) throw SystemFailure("io_submit of an fdatasync of " + name_, taken < 0 ? -taken : EAGAIN);
-    if (const auto result = static_cast<long>(event.res); result != 0)
-        throw SystemFailure("an asynchronous fdatasync of " + name_, static_cast<int>(-result));
-    promise(asked_so_far());
-}
-
-void CrashTest::WrittenFile::syncfs() {
-    const auto covers = asked_so_far();
-    buffered_.sync_filesystem();
-    promise(covers);
-}
-
-void CrashTest::WrittenFile::fdatasync() {
-    const auto covers = asked_so_far();
-    buffered_.datasync();
-    promise(covers);
-}
 
 CrashTest::CrashTest(Experiment& experiment) : experiment_(experiment), disk_(*experiment.held_disk()) {
     const auto root = experiment.filesystem().root();

@@ -111,7 +111,7 @@ void Crossing::judge_overtaking(std::size_t index, Findings& findings) {
         const auto& earlier = operations_[i];
         if (earlier.kind != Kind::direct_write || !returned(i) || finished_.contains(i)) continue;
         const Range given_up = kind == Kind::truncate ? Range{range.end, earlier.range.end} : range;
-        if (earlier.range.begin >= given_up.end || given_up.begin >= earlier.range.end) continue;
+        if (!overlap(earlier.range, given_up)) continue;
         findings.add_stale(
             fmt::format("{} of bytes {} to {} of file {} returned while a direct write to bytes {} to {} was in flight",
                         kind == Kind::truncate ? "a truncation" : "a fallocate", given_up.begin, given_up.end,
