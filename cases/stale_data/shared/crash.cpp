@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -30,6 +31,12 @@ std::vector<std::uint64_t> spread(const std::vector<std::uint64_t>& from, std::s
     std::vector<std::uint64_t> some;
     for (std::size_t i = 0; i < count; ++i) some.push_back(from[(from.size() - 1) * i / (count - 1)]);
     return some;
+}
+
+// What cannot be told, because the filesystem is damaged, is told by whoever opens the file.
+bool is_gone(const std::filesystem::path& path) {
+    std::error_code error;
+    return !std::filesystem::exists(path, error) && (!error || error == std::errc::no_such_file_or_directory);
 }
 
 }  // namespace
@@ -107,7 +114,7 @@ CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut) const {
 
 void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                            std::string_view state) {
-    if (!std::filesystem::exists(root / file.name_)) {
+    if (is_gone(root / file.name_)) {
         findings_.add_lost(fmt::format("file {} is gone; {}", file.number_, state));
         return;
     }
@@ -131,7 +138,7 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
 // What recovery left behind the end of file must not show when the file grows.
 void CrashTest::judge_behind(const std::filesystem::path& path, std::string_view state) {
     constexpr auto by = 64 * KiB;
-    if (!std::filesystem::exists(path)) return;
+    if (is_gone(path)) return;
     const auto file = File::open(path, O_RDWR);
     const auto size = file.size();
     file.truncate(size + by);
