@@ -86,13 +86,13 @@ RootImage::RootImage() {
     put("dev/console", {Kind::console, {}});  // the kernel opens it for init before anything is mounted
 }
 
-void RootImage::put(const fs::path& place, Entry entry) {
+void RootImage::put(const fs::path& place, const Entry& entry) {
     const auto name = normalized(place);
     if (name.empty()) return;
     const fs::path path{name};
     if (path.has_parent_path()) add_directory(path.parent_path());
     const bool is_directory = entry.kind == Kind::directory;
-    const auto [found, fresh] = entries_.try_emplace(name, std::move(entry));
+    const auto [found, fresh] = entries_.try_emplace(name, entry);
     if (!fresh && !is_directory && found->second.kind == Kind::directory)
         throw Failure(fmt::format("the root image cannot have both a directory and a file /{}", name));
 }
@@ -139,10 +139,10 @@ std::vector<std::string> RootImage::places() const {
     return places;
 }
 
-void RootImage::write(const fs::path& path) const {
+void RootImage::write(const fs::path& archive) const {
     const Writer writer{archive_write_new()};
     check(writer.get(), archive_write_set_format_cpio_newc(writer.get()));
-    check(writer.get(), archive_write_open_filename(writer.get(), path.c_str()));
+    check(writer.get(), archive_write_open_filename(writer.get(), archive.c_str()));
     for (const auto& [place, entry] : entries_) {
         const std::unique_ptr<archive_entry, EntryDeleter> header{archive_entry_new()};
         archive_entry_set_pathname(header.get(), place.c_str());

@@ -41,7 +41,7 @@ class RootImage {
         bool operator==(const Entry&) const = default;
     };
     void add_libraries_of(const std::filesystem::path& program);
-    void put(const std::filesystem::path& place, Entry entry);
+    void put(const std::filesystem::path& place, const Entry& entry);
 
     /// By place, without the leading '/': parents stand before what is in them.
     std::map<std::string, Entry> entries_;

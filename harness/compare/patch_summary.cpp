@@ -50,7 +50,7 @@ std::string group(const std::vector<Key>& keys) {
     for (const auto& [name, filesystem] : keys) cases_by_filesystem[filesystem].push_back(name);
     std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> groups;
     for (const auto& [filesystem, names] : cases_by_filesystem) {
-        const auto alike = std::ranges::find_if(groups, [&](const auto& one) { return one.first == names; });
+        const auto alike = std::ranges::find(groups, names, &decltype(groups)::value_type::first);
         if (alike != groups.end())
             alike->second.push_back(filesystem);
         else

@@ -41,6 +41,6 @@ struct InnerRun {
 };
 
 /// Boots and runs; progress goes to standard error.
-[[nodiscard]] BootedRun run_in_guest(const Contents& contents, const BootOptions& options, const InnerRun& inner);
+[[nodiscard]] BootedRun run_in_guest(const Contents& contents, const BootOptions& given, const InnerRun& inner);
 
 }  // namespace holdfast
