@@ -91,8 +91,9 @@ void CrashTest::sync_filesystem() { files_.front().buffered_.sync_filesystem(); 
 
 std::uint64_t CrashTest::log_length() const { return disk_.served().log_length(); }
 
-// What the last promise covers has happened; of what was asked for besides, any part may have.
-CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut) const {
+// What the last promise covers has happened; of what was asked for besides, any part may have. But a file that is larger
+// than it ever was before it was cut short has been cut short: the sizes of a file are committed in their order.
+CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size) const {
     using Kind = WrittenFile::Event::Kind;
     std::size_t promised = 0;
     for (const auto& event : file.events_)
@@ -104,10 +105,11 @@ CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut) const {
         if (event.at > cut) break;
         if (event.kind == Kind::write) result.may_write(event.range, event.generation);
         if (event.kind == Kind::zero) result.may_zero(event.range);
-        if (event.kind == Kind::resize) result.may_resize(event.range.end);
+        if (event.kind == Kind::resize && size > result.largest()) result.did_resize(event.range.end);
+        if (event.kind == Kind::resize && size <= result.largest()) result.may_resize(event.range.end);
         if (event.kind == Kind::collapse) result.may_collapse(event.range);
         if (event.kind == Kind::insert) result.may_insert(event.range);
-        if (event.kind == Kind::clone) result.may_become(model(*event.source, event.at));
+        if (event.kind == Kind::clone) result.may_become(model(*event.source, event.at, 0));
     }
     return result;
 }
@@ -123,7 +125,7 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
     content.resize(reader.read(0, content));
     const auto judge_as = [&](const WrittenFile& written) {
         Findings findings;
-        model(written, cut).judge(content, reader.size(), state, findings);
+        model(written, cut, reader.size()).judge(content, reader.size(), state, findings);
         return findings;
     };
     // A rename that has begun leaves one of the two; one that was promised, the new one.

@@ -57,6 +57,8 @@ class CrashTest {
         [[nodiscard]] bool collapse(Range range);
         [[nodiscard]] bool insert(Range range);
         void truncate(std::uint64_t size);
+        /// The end of file, as far as calls have returned.
+        [[nodiscard]] std::uint64_t size() const { return size_; }
         /// FICLONE: all that `source` holds. False where the filesystem does not have it.
         [[nodiscard]] bool clone(const WrittenFile& source);
         /// rename(2) to the name of `replaced`, and fsync of the directory: what is under that name then is one of the
@@ -135,7 +137,7 @@ class CrashTest {
                     std::string_view state);
     void judge_behind(const std::filesystem::path& path, std::string_view state);
     [[nodiscard]] std::vector<std::uint64_t> promises() const;
-    [[nodiscard]] CrashModel model(const WrittenFile& file, std::uint64_t cut) const;
+    [[nodiscard]] CrashModel model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size) const;
 
     Experiment& experiment_;
     HeldDisk& disk_;

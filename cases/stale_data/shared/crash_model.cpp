@@ -51,6 +51,11 @@ void CrashModel::may_resize(std::uint64_t size) {
     size_may_be(size);
 }
 
+void CrashModel::did_resize(std::uint64_t size) {
+    may_resize(size);
+    for (auto at = size / sector_size; at < sectors_.size(); ++at) sectors_[at].may = {Version{}};
+}
+
 // Filesystems shift extent by extent, each a transaction of its own: in between, what was there, what comes there, and a
 // hole are all possible.
 void CrashModel::may_collapse(Range range) {

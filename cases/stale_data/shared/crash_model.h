@@ -21,6 +21,9 @@ class CrashModel {
     void may_zero(Range range);
     /// The end of file may have moved to `size`, with everything behind it gone.
     void may_resize(std::uint64_t size);
+    /// The same, for certain: what lay behind shows no more. What lies before, and the size itself, which later changes
+    /// may have moved on, are as unsure as they were.
+    void did_resize(std::uint64_t size);
     /// The range may have been taken out, or zeros may have been put in front of what was there.
     void may_collapse(Range range);
     void may_insert(Range range);
@@ -28,6 +31,8 @@ class CrashModel {
     void may_become(const CrashModel& other);
     /// All of that has happened, for certain.
     void promise();
+    /// The largest size that the file may have.
+    [[nodiscard]] std::uint64_t largest() const { return largest_; }
 
     /// Judges what a direct reader finds in a file of `size` bytes; `state` ends the sentences.
     void judge(std::span<const std::byte> content, std::uint64_t size, std::string_view state,

@@ -75,6 +75,20 @@ TEST(CrashModel, WhatWasCutOffMayShowUntilThatIsPromised) {
     EXPECT_EQ(judge(model, data(1, {0, 2 * block})).lost(), block / sector_size);
 }
 
+TEST(CrashModel, WhatWasCutOffForCertainShowsNoMore) {
+    CrashModel model{1};
+    model.may_write({0, 2 * block}, 1);
+    model.promise();
+    model.did_resize(block);
+    model.may_resize(3 * block);
+    auto content = data(1, {0, block});
+    content.resize(3 * block);
+    EXPECT_TRUE(judge(model, content).none());
+    const auto behind = data(1, {block, 2 * block});
+    std::ranges::copy(behind, content.begin() + block);
+    EXPECT_EQ(judge(model, content).lost(), block / sector_size);
+}
+
 std::vector<std::byte> operator+(std::vector<std::byte> first, const std::vector<std::byte>& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
