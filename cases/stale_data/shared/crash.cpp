@@ -137,21 +137,24 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
     findings_.merge(findings);
 }
 
-// What recovery left behind the end of file must not show when the file grows.
-void CrashTest::judge_behind(const std::filesystem::path& path, std::string_view state) {
+// What recovery left behind the end of file must not show when the file grows; but what was written there last, and had
+// not moved the end of file by then, may.
+void CrashTest::judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
+                             std::string_view state) {
     constexpr auto by = 64 * KiB;
-    if (is_gone(path)) return;
-    const auto file = File::open(path, O_RDWR);
-    const auto size = file.size();
-    file.truncate(size + by);
+    if (is_gone(root / file.name_)) return;
+    const auto opened = File::open(root / file.name_, O_RDWR);
+    const auto size = opened.size();
+    opened.truncate(size + by);
     std::vector<std::byte> bytes(by);
-    bytes.resize(file.read_at(size, bytes));
-    const auto shown = std::ranges::find_if(bytes, [](auto byte) { return byte != std::byte{0}; });
-    if (shown == bytes.end()) return;
-    const auto offset = size + static_cast<std::uint64_t>(shown - bytes.begin());
-    findings_.add_stale(
-        fmt::format("{} shows bytes that are not zero from offset {} on once it has grown from {} bytes; {}",
-                    path.filename().string(), offset, size, state));
+    bytes.resize(opened.read_at(size, bytes));
+    Findings findings;
+    model(file, cut, size).judge_behind(bytes, size, state, findings);
+    if (file.replaced_ && !findings.none()) {
+        findings = {};
+        model(*file.replaced_->by, cut, size).judge_behind(bytes, size, state, findings);
+    }
+    findings_.merge(findings);
 }
 
 void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
@@ -165,7 +168,7 @@ void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
         for (const auto& file : files_)
             if (file.has_name_) judge_file(crashed.root(), file, cut, state);
         for (const auto& file : files_)
-            if (file.has_name_) judge_behind(crashed.root() / file.name_, state);
+            if (file.has_name_) judge_behind(crashed.root(), file, cut, state);
         // Most of a state's time is the checker's, and damage seldom comes alone.
         constexpr std::uint64_t checked_one_in = 3;
         if (states_ % checked_one_in != 0) return;

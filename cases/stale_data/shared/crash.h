@@ -135,7 +135,8 @@ class CrashTest {
     void judge(std::span<const std::uint64_t> keep, std::uint64_t cut);
     void judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                     std::string_view state);
-    void judge_behind(const std::filesystem::path& path, std::string_view state);
+    void judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
+                      std::string_view state);
     [[nodiscard]] std::vector<std::uint64_t> promises() const;
     [[nodiscard]] CrashModel model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size) const;
 

@@ -112,6 +112,20 @@ void CrashModel::judge(std::span<const std::byte> content, std::uint64_t size, s
         judge_sector(content.subspan(offset).first<sector_size>(), offset, state, findings);
 }
 
+void CrashModel::judge_behind(std::span<const std::byte> content, std::uint64_t size, std::string_view state,
+                              Findings& findings) const {
+    for (std::uint64_t at = 0; at + sector_size <= content.size(); at += sector_size) {
+        const auto bytes = content.subspan(at).first<sector_size>();
+        if (is_zeros(bytes)) continue;
+        Findings found;
+        judge_sector(bytes, size + at, state, found);
+        if (found.none()) continue;
+        findings.add_stale(fmt::format("offset {} of file {} shows {} once it has grown from {} bytes; {}", size + at,
+                                       file_, describe(identify(bytes)), size, state));
+        return;  // the rest would say the same
+    }
+}
+
 void CrashModel::judge_sector(std::span<const std::byte, sector_size> bytes, std::uint64_t offset,
                               std::string_view state, Findings& findings) const {
     static const Sector untouched{};

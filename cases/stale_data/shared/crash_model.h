@@ -37,6 +37,9 @@ class CrashModel {
     /// Judges what a direct reader finds in a file of `size` bytes; `state` ends the sentences.
     void judge(std::span<const std::byte> content, std::uint64_t size, std::string_view state,
                Findings& findings) const;
+    /// Judges what shows from byte `size` on once a file that had `size` bytes has grown.
+    void judge_behind(std::span<const std::byte> content, std::uint64_t size, std::string_view state,
+                      Findings& findings) const;
 
  private:
     // The data of a file, of a generation, written for an offset; zeros where the generation is 0.

@@ -89,6 +89,22 @@ TEST(CrashModel, WhatWasCutOffForCertainShowsNoMore) {
     EXPECT_EQ(judge(model, content).lost(), block / sector_size);
 }
 
+TEST(CrashModel, BehindTheEndOfFileMayShowWhatWasWrittenThereLast) {
+    CrashModel model{1};
+    model.may_write({0, block}, 1);
+    model.promise();
+    model.may_write({block, 2 * block}, 2);
+    const auto stale_behind = [&](const std::vector<std::byte>& content) {
+        Findings findings;
+        model.judge_behind(content, block, "cut", findings);
+        return findings.stale();
+    };
+    EXPECT_EQ(stale_behind(std::vector<std::byte>(block)), 0U);
+    EXPECT_EQ(stale_behind(data(2, {block, 2 * block})), 0U);
+    EXPECT_EQ(stale_behind(data(1, {block, 2 * block})), 1U);
+    EXPECT_EQ(stale_behind(data(2, {2 * block, 3 * block})), 1U);
+}
+
 std::vector<std::byte> operator+(std::vector<std::byte> first, const std::vector<std::byte>& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
