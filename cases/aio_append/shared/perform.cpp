@@ -151,9 +151,9 @@ class Performer {
     void begin_meanwhile(std::list<WatchedCall>& calls) {
         const auto what = stage_.scene().meanwhile;
         if (what == Meanwhile::nothing) return;
-        const long number = what == Meanwhile::fsync       ? SYS_fsync
-                            : what == Meanwhile::fallocate ? SYS_fallocate
-                                                           : SYS_ftruncate;
+        const long number = what == Meanwhile::fallocate  ? SYS_fallocate
+                            : what == Meanwhile::truncate ? SYS_ftruncate
+                                                          : SYS_fsync;
         const auto& call = calls.emplace_back(number, [this] { return stage_.meanwhile(); });
         outcome_.meanwhile_waits = wait_for_return_or_block(call, disk_).has_value();
     }

@@ -10,7 +10,15 @@
 namespace holdfast {
 
 /// A call on the same file that waits for the disk while the writes are asked for.
-enum class Meanwhile { nothing, fsync, fallocate, truncate };
+enum class Meanwhile {
+    nothing,
+    /// fsync(2) with nothing but the file's mode to write.
+    fsync,
+    /// fsync(2) with the last block of the file's data dirty in the page cache.
+    writeback,
+    fallocate,
+    truncate
+};
 
 /// Offsets and lengths in bytes, multiples of the sector.
 struct Scene {

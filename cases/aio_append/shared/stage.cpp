@@ -78,9 +78,16 @@ Write Stage::earlier(std::size_t index) {
     return prepare_write(files_.back(), range, generation_earlier, 0);
 }
 
-void Stage::prepare_meanwhile() const {
+Range Stage::dirty() const { return {scene_.file.written - 4 * KiB, scene_.file.written}; }
+
+void Stage::prepare_meanwhile() {
     if (scene_.meanwhile == Meanwhile::fsync)
         checked(::fchmod(file().descriptor(), 0640), "fchmod of " + file().path().string());
+    if (scene_.meanwhile != Meanwhile::writeback) return;
+    auto& buffer = buffers_.emplace_back(dirty().length());
+    fill_data(buffer.bytes(), {number_, generation_earlier}, dirty().begin);
+    content_.submit(dirty(), generation_earlier);
+    File::open(file().path(), O_RDWR).write_at(dirty().begin, buffer.bytes());
 }
 
 long Stage::meanwhile() const {
@@ -91,6 +98,7 @@ long Stage::meanwhile() const {
         case Meanwhile::nothing:
             break;
         case Meanwhile::fsync:
+        case Meanwhile::writeback:
             result = ::fsync(number);
             break;
         case Meanwhile::fallocate:
@@ -109,6 +117,7 @@ void Stage::settle(const std::vector<std::int64_t>& results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (const auto& range = scene_.writes.at(i); results[i] == static_cast<std::int64_t>(range.length()))
             content_.acknowledge(range, generation_asked);
+    if (scene_.meanwhile == Meanwhile::writeback) content_.acknowledge(dirty(), generation_earlier);
     if (scene_.meanwhile == Meanwhile::truncate) content_.resized(size_after(scene_));
 }
 

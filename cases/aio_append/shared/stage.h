@@ -36,7 +36,7 @@ class Stage {
     [[nodiscard]] std::vector<Write> asked(int more_flags);
     [[nodiscard]] Write earlier(std::size_t index);
     /// Gives the call that is under way meanwhile something to do, while nothing is held.
-    void prepare_meanwhile() const;
+    void prepare_meanwhile();
     /// Makes that call. Returns 0, or a negative errno.
     [[nodiscard]] long meanwhile() const;
 
@@ -44,6 +44,8 @@ class Stage {
     void settle(const std::vector<std::int64_t>& results);
 
  private:
+    // What is dirty in the page cache meanwhile.
+    [[nodiscard]] Range dirty() const;
     Write prepare_write(const File& file, Range range, std::uint32_t generation, int flags);
 
     Scene scene_;
