@@ -41,6 +41,8 @@ struct Case {
     bool fails_io = false;
     /// Runs only where a filter names it or its family ("sources.*"), not with all others.
     bool only_by_name = false;
+    /// Does the same over and over: a few times, or for as long as --for says.
+    bool in_rounds = false;
     /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
     std::chrono::seconds time_bound{180};
     /// Observes, through the experiment. Throws Failure when the surroundings fail.

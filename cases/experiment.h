@@ -1,8 +1,10 @@
 // What a running case has in its hands.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cases/observation.h"
@@ -16,12 +18,19 @@ struct Skipped {
     std::string why;
 };
 
+/// What a run asks of a case.
+struct CaseOptions {
+    std::uint64_t seed = 1;
+    /// How long a case that works in rounds is to go on.
+    std::optional<std::chrono::seconds> duration{};
+};
+
 class Experiment {
  public:
     using Report = std::function<void(const Observation&)>;
 
-    Experiment(DisposableFilesystem& filesystem, std::uint64_t seed, Report report)
-        : filesystem_(filesystem), seed_(seed), report_(std::move(report)) {}
+    Experiment(DisposableFilesystem& filesystem, CaseOptions options, Report report)
+        : filesystem_(filesystem), options_(options), report_(std::move(report)) {}
 
     /// A freshly made and mounted filesystem, this case's alone.
     [[nodiscard]] DisposableFilesystem& filesystem() { return filesystem_; }
@@ -29,7 +38,9 @@ class Experiment {
     [[nodiscard]] HeldDisk* held_disk() { return dynamic_cast<HeldDisk*>(&filesystem_.disk()); }
     [[nodiscard]] const Recipe& recipe() const { return filesystem_.recipe(); }
     /// Where all randomness of a case comes from; printed by a failing case and set by --seed.
-    [[nodiscard]] std::uint64_t seed() const { return seed_; }
+    [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
+    /// How long a case that works in rounds is to go on; nothing where a few rounds will do.
+    [[nodiscard]] std::optional<std::chrono::seconds> duration() const { return options_.duration; }
 
     /// Reports at once, so that what was seen before a hang or a crash is not lost.
     void observe(const Observation& observation) { report_(observation); }
@@ -42,7 +53,7 @@ class Experiment {
 
  private:
     DisposableFilesystem& filesystem_;
-    std::uint64_t seed_;
+    CaseOptions options_;
     Report report_;
 };
 

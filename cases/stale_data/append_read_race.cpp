@@ -10,6 +10,7 @@
 #include "cases/case.h"
 #include "cases/stale_data/shared/racing_writer.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/warm_up.h"
 #include "fixtures/probe/features.h"
@@ -57,19 +58,6 @@ std::uint64_t end_of(const std::vector<Batch>& batches) {
     for (const auto& batch : batches)
         for (const auto& write : batch.writes) end = std::max(end, write.end);
     return end;
-}
-
-// 512 bytes where the filesystem allows direct writes of that size.
-std::uint64_t smallest_direct_write(const std::filesystem::path& root) {
-    const auto file = File::create(root / "smallest", O_DIRECT);
-    const AlignedBuffer buffer{sector_size};
-    try {
-        file.write_at(0, buffer.bytes());
-        return sector_size;
-    } catch (const SystemFailure& failure) {
-        if (failure.error() != EINVAL) throw;
-        return block;
-    }
 }
 
 class Races {

@@ -194,33 +194,14 @@ MachineCommand command_for(const KernelImage& kernel, const MachineOptions& opti
         return command;
     }
     return {"qemu-system-x86_64",
-            {"-M",
-             "q35",
-             "-accel",
-             kvm ? "kvm" : "tcg,thread=multi",
-             "-cpu",
-             "max",
-             "-smp",
-             std::to_string(options.cpus),
-             "-m",
-             std::to_string(options.memory_mib),
-             "-nodefaults",
-             "-no-user-config",
-             "-display",
-             "none",
-             "-no-reboot",
-             "-serial",
-             fmt::format("file:{}", files.console.string()),
-             "-device",
-             "virtio-rng-pci",
-             "-virtfs",
-             fmt::format("local,path={},mount_tag={},security_model=none,id=share", files.share.string(), share_tag),
-             "-kernel",
-             kernel.file.string(),
-             "-initrd",
-             files.root_image.string(),
-             "-append",
-             parameters_for(options, "ttyS0")}};
+            {"-M", "q35", "-accel", kvm ? "kvm" : "tcg,thread=multi", "-cpu", "max", "-smp",
+             std::to_string(options.cpus), "-m", std::to_string(options.memory_mib), "-nodefaults", "-no-user-config",
+             "-display", "none", "-no-reboot", "-serial", fmt::format("file:{}", files.console.string()),
+             // Without MSI-X: about its table, emulating QEMU now and then ends in an assertion.
+             "-device", "virtio-rng-pci,vectors=0", "-fsdev",
+             fmt::format("local,path={},security_model=none,id=share", files.share.string()), "-device",
+             fmt::format("virtio-9p-pci,fsdev=share,mount_tag={},vectors=0", share_tag), "-kernel",
+             kernel.file.string(), "-initrd", files.root_image.string(), "-append", parameters_for(options, "ttyS0")}};
 }
 
 GuestOutcome run_machine(const MachineCommand& command, const GuestFiles& files, Patience patience,

@@ -23,7 +23,7 @@ namespace {
 struct Options {
     OwnFiles own;
     std::string profile = "mainline";
-    std::uint64_t seed = 1;
+    CaseOptions run;
     ReportingOptions reporting;
 };
 
@@ -32,7 +32,10 @@ void parse(Options& options, int argc, char** argv) {
     app.add_option("--recipe", options.own.recipes, "A filesystem of your own (a file; see images/README.md)");
     app.add_option("--expectations", options.own.expectations, "Expectations of your own (a file)");
     app.add_option("--profile", options.profile, "The set of expectations to judge by");
-    app.add_option("--seed", options.seed, "Where all randomness comes from");
+    app.add_option("--seed", options.run.seed, "Where all randomness comes from");
+    app.add_option_function<unsigned>(
+        "--for", [&options](unsigned seconds) { options.run.duration = std::chrono::seconds{seconds}; },
+        "Seconds for which cases that work in rounds go on");
     app.add_option(option_report, options.reporting.report)->group("");
     app.add_option(option_shared, options.reporting.shared)->group("");
     app.add_option(option_images, options.reporting.images)->group("");
@@ -68,7 +71,7 @@ class CaseTest : public testing::Test {
 
     void TestBody() override {
         if (surroundings_.options.reporting.report >= 0)
-            run_case(case_, recipe_, surroundings_.run_directory(), surroundings_.options.seed,
+            run_case(case_, recipe_, surroundings_.run_directory(), surroundings_.options.run,
                      tell_through(surroundings_.options.reporting.report));
         else
             run_and_judge();
@@ -78,7 +81,7 @@ class CaseTest : public testing::Test {
     void run_and_judge() {
         if (const auto missing = missing_for(case_, recipe_); !missing.empty()) GTEST_SKIP() << missing;
         CaseReport report;
-        run_case(case_, recipe_, surroundings_.run_directory(), surroundings_.options.seed,
+        run_case(case_, recipe_, surroundings_.run_directory(), surroundings_.options.run,
                  [&](const nlohmann::json& message) { report.take(message); });
         const auto& catalogue = surroundings_.catalogue;
         const auto result = conclude({.name = case_.name,

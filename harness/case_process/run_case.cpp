@@ -21,8 +21,8 @@ void check(DisposableFilesystem& filesystem, const Tell& tell) {
 }
 
 // A filesystem is checked also after a case that failed: damage says more about the kernel than that failure.
-void run_and_check(const Case& one, DisposableFilesystem& filesystem, std::uint64_t seed, const Tell& tell) {
-    Experiment experiment{filesystem, seed,
+void run_and_check(const Case& one, DisposableFilesystem& filesystem, const CaseOptions& options, const Tell& tell) {
+    Experiment experiment{filesystem, options,
                           [&](const Observation& observation) { tell(message::observation(observation)); }};
     try {
         tell(message::phase(phase_case));
@@ -56,7 +56,7 @@ DiskKind disk_kind_for(const Case& one, const Recipe& recipe) {
     return DiskKind::zeroed_file;
 }
 
-void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directory, std::uint64_t seed,
+void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directory, const CaseOptions& options,
               const Tell& tell) {
     try {
         tell(message::phase(phase_mkfs));
@@ -66,7 +66,7 @@ void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directo
             tell(message::device({.name = device_name(disk.device_path()), .after = log.last_sequence()}, disk.kind()));
         };
         DisposableFilesystem filesystem{recipe, directory, disk_kind_for(one, recipe), attached};
-        run_and_check(one, filesystem, seed, tell);
+        run_and_check(one, filesystem, options, tell);
     } catch (const std::exception& error) {
         tell(message::broken(error.what()));
     }

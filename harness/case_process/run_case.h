@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cases/case.h"
+#include "cases/experiment.h"
 #include "fixtures/disk/run_directory.h"
 #include "fixtures/filesystem/recipe.h"
 #include "fixtures/filesystem/template.h"
@@ -17,7 +18,7 @@ namespace holdfast {
 
 /// Makes the filesystem, runs the case, unmounts and checks, and tells all of it. Failures of the surroundings are
 /// told, not thrown.
-void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directory, std::uint64_t seed,
+void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directory, const CaseOptions& options,
               const Tell& tell);
 
 }  // namespace holdfast

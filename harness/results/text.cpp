@@ -168,6 +168,29 @@ std::string format_details(const CaseResult& result, TextStyle style) {
     return text;
 }
 
+// What an observation says besides its verdict: how much a stress did, a figure beside a published one. Empty for most.
+std::string words_of(const Observation& observation) {
+    const auto& evidence = observation.evidence;
+    if (const auto words = evidence.find("in_words"); words != evidence.end() && words->is_string())
+        return words->get<std::string>();
+    const auto published = evidence.find("published");
+    if (published == evidence.end()) return {};
+    return fmt::format("{} is {}, published {}", observation.name, describe_value(observation.value),
+                       describe_value(*published));
+}
+
+std::string format_words(const std::vector<CaseResult>& cases, TextStyle style) {
+    std::string text;
+    for (const auto& result : cases)
+        for (const auto& judged : result.observations) {
+            const auto words = words_of(judged.observation);
+            if (words.empty()) continue;
+            const auto said = printable(fmt::format("{} on {}: {}", result.name, result.filesystem, words));
+            text += fmt::format("  {}\n", fmt::join(wrap(said, style.columns - 4), "\n    "));
+        }
+    return text.empty() ? text : fmt::format("\n{}\n{}", heading("Figures", style), text);
+}
+
 }  // namespace
 
 std::string format_verdict(Verdict verdict, TextStyle style) {
@@ -192,6 +215,7 @@ std::string format_text(const Results& results, TextStyle style) {
     text += Table{cases, style}.format();
     for (const auto& result : results.cases)
         if (blames_kernel(result.verdict) || result.verdict == Verdict::broken) text += format_details(result, style);
+    text += format_words(results.cases, style);
     text += format_advice(results.cases, style);
     text += "\n" + format_summary(results.summary(), run.seconds);
     if (!results.not_run.empty()) text += fmt::format("; {} more did not run", results.not_run.size());

@@ -61,6 +61,17 @@ FAIL aio_append.overwrite on ext4
     EXPECT_THAT(text, Not(HasSubstr("\nXFAIL aio_append.at_eof on ext4")));
 }
 
+TEST(Text, PutsFiguresBesidePublishedOnes) {
+    auto results = example_results();
+    EXPECT_THAT(format_text(results, {}), Not(HasSubstr("Figures")));
+    auto& observations = results.cases.front().observations;
+    observations.push_back({{.name = "ratio", .value = 1.5, .evidence = {{"published", 1.8}}}, {}, Verdict::pass});
+    observations.push_back({{.name = "reads", .value = 7, .evidence = {{"in_words", "7 reads"}}}, {}, Verdict::pass});
+    EXPECT_THAT(format_text(results, {}), HasSubstr("\nFigures\n"
+                                                    "  aio_append.at_eof on xfs: ratio is 1.5, published 1.8\n"
+                                                    "  aio_append.at_eof on xfs: 7 reads\n"));
+}
+
 TEST(Text, KeepsToTheColumns) {
     auto results = example_results();
     results.cases.resize(2);

@@ -34,12 +34,18 @@ std::pair<Descriptor, Descriptor> make_pipe() {
     return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
+std::chrono::seconds time_bound_of(const Case& one, const CaseSurroundings& surroundings) {
+    const auto rounds =
+        one.in_rounds ? surroundings.duration.value_or(std::chrono::seconds{0}) : std::chrono::seconds{0};
+    return surroundings.time_bound.value_or(one.time_bound) + rounds;
+}
+
 }  // namespace
 
 RunningCase::RunningCase(const Planned& planned, const CaseSurroundings& surroundings)
     : planned_(planned),
       surroundings_(surroundings),
-      time_bound_(surroundings.time_bound.value_or(planned.one->time_bound)),
+      time_bound_(time_bound_of(*planned.one, surroundings)),
       deadline_(start_ + time_bound_),
       output_(checked(::memfd_create("case-output", MFD_CLOEXEC), "memfd_create")),
       report_pipe_(),
@@ -62,6 +68,7 @@ Command RunningCase::command() const {
         arguments.push_back(fmt::format("{}={}", option_images, inherited.images));
         descriptors.push_back({images, inherited.images});
     }
+    if (surroundings_.duration) arguments.push_back(fmt::format("--for={}", surroundings_.duration->count()));
     const auto& recipes = surroundings_.recipe_arguments;
     arguments.insert(arguments.end(), recipes.begin(), recipes.end());
     return {.program = running_program(),

@@ -20,6 +20,8 @@ struct CaseSurroundings {
     const Expectations& expectations;
     const Profile& profile;
     std::uint64_t seed;
+    /// How long cases that work in rounds go on.
+    std::optional<std::chrono::seconds> duration{};
     /// In place of the cases' own time bounds.
     std::optional<std::chrono::seconds> time_bound;
     /// For the case processes and for the command that does it again.

@@ -103,10 +103,11 @@ std::string describe_trouble(const GuestOutcome& outcome, std::chrono::seconds s
 }
 
 std::chrono::seconds longest_time_bound(const std::vector<Planned>& plan, const RunOptions& options) {
-    if (options.timeout) return std::chrono::seconds{*options.timeout};
+    const std::chrono::seconds rounds{options.duration.value_or(0)};
+    if (options.timeout) return std::chrono::seconds{*options.timeout} + rounds;
     std::chrono::seconds longest{0};
     for (const auto& planned : plan) longest = std::max(longest, planned.one->time_bound);
-    return longest;
+    return longest + rounds;
 }
 
 int status_for(const Outcome& outcome) {

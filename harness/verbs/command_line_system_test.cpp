@@ -52,6 +52,8 @@ TEST(CommandLine, WhatMatchesNothingOrIsUnknownIsNamed) {
     };
     refuses({"frob"}, "no verb \"frob\"; there are: run, ");
     refuses({"--gtest_filter=nope"}, "no case matches \"nope\"");
+    refuses({"run", "fallocate.errors", "--for", "10m"}, "--for: none of the chosen cases works in rounds");
+    refuses({"run", "stale_data.stress", "--for", "10x"}, "x unit not recognized");
     refuses({"run", "--junit", file, "--results", file}, "a file each");
     EXPECT_FALSE(std::filesystem::exists(file));
 }
@@ -77,6 +79,17 @@ TEST(Results, AreInTheOrderOfThePlan) {
 std::string text_of(const std::filesystem::path& file) {
     std::ifstream stream{file};
     return {std::istreambuf_iterator<char>{stream}, {}};
+}
+
+TEST(Rounds, GoOnForAsLongAsWasAsked) {
+    const Scratch scratch;
+    const auto file = scratch / "results.json";
+    holdfast({"run", "stale_data.stress", "--for", "6s", "--filesystem", "ext4", "--results", file.string()});
+    const auto results = read_result_file(file);
+    ASSERT_EQ(results.cases.size(), 1U);
+    EXPECT_EQ(results.cases.front().verdict, Verdict::pass) << results.cases.front().reason;
+    EXPECT_GE(results.cases.front().seconds, 6);
+    EXPECT_THAT(results.cases.front().command, HasSubstr("--for 6"));
 }
 
 TEST(EndedEarly, WhatDidNotRunIsNoSuccessInAnyFormat) {

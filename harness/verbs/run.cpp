@@ -1,4 +1,5 @@
 // holdfast run: the matrix, its progress, its results.
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -52,6 +53,7 @@ std::vector<std::string> arguments_to_run_again(const RunOptions& options) {
     auto arguments = arguments_for("--recipe", options.own.recipes);
     const auto expectations = arguments_for("--expectations", options.own.expectations);
     arguments.insert(arguments.end(), expectations.begin(), expectations.end());
+    if (options.duration) arguments.push_back(fmt::format("--for {}", *options.duration));
     if (options.timeout) arguments.push_back(fmt::format("--timeout {}", *options.timeout));
     if (options.profile != "mainline") arguments.push_back("--profile " + options.profile);
     if (!options.images.empty()) arguments.push_back("--images " + options.images.string());
@@ -79,6 +81,9 @@ int run(const Contents& contents, RunOptions& options) {
     const auto catalogue = Catalogue::load(contents, options.own);
     const auto& profile = find_profile(catalogue.profiles, options.profile);
     const auto plan = make_plan(catalogue, options.plan);
+    const bool rounds = std::ranges::any_of(plan, [](const Planned& planned) { return planned.one->in_rounds; });
+    if (options.duration && !rounds)
+        throw BadInput("--for: none of the chosen cases works in rounds; stale_data.stress does");
     demand_what_any_run_needs();
 
     Results results{.run = describe_run(options, options.seed.value_or(random_number())),
@@ -94,6 +99,7 @@ int run(const Contents& contents, RunOptions& options) {
         .expectations = catalogue.expectations,
         .profile = profile,
         .seed = results.run.seed,
+        .duration = options.duration ? std::optional{std::chrono::seconds{*options.duration}} : std::nullopt,
         .time_bound = options.timeout ? std::optional{std::chrono::seconds{*options.timeout}} : std::nullopt,
         .recipe_arguments = arguments_for("--recipe", options.own.recipes),
         .run_arguments = arguments_to_run_again(options)};

@@ -1,5 +1,8 @@
 #include "harness/verbs/run_options.h"
 
+#include <map>
+#include <string>
+
 namespace holdfast {
 
 void add_run_options(CLI::App& verb, RunOptions& options) {
@@ -26,6 +29,11 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
             const bool number = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 20;
             return number ? std::string{} : "expected a number of up to 19 digits, found " + text;
         });
+    verb.add_option("--for", options.duration,
+                    "How long cases that work in rounds go on (90, 10m, 2h), in place of a few rounds; "
+                    "stale_data.stress does")
+        ->transform(CLI::AsNumberWithUnit(std::map<std::string, unsigned>{{"s", 1}, {"m", 60}, {"h", 3600}}))
+        ->check(CLI::Range(1U, 31U * 86400U));
     verb.add_option("--timeout", options.timeout, "Seconds after which a case is a HANG, in place of its own bound")
         ->check(CLI::Range(1U, 86400U));
     verb.add_flag("--strict", options.strict, "Count XPASS and SKIP as failures");

@@ -24,6 +24,8 @@ struct RunOptions {
     unsigned jobs = 1;
     std::optional<std::uint64_t> seed;
     std::optional<unsigned> timeout;
+    /// Seconds.
+    std::optional<unsigned> duration;
     bool strict = false;
 };
 

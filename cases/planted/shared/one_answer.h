@@ -20,7 +20,7 @@ struct Asked {
 /// Plays them one after the other; reports those observations alone, each under its case's name.
 inline void play(Experiment& experiment, std::span<const Asked> all) {
     for (const Asked& asked : all) {
-        Experiment inner{experiment.filesystem(), experiment.seed(), [&](const Observation& observation) {
+        Experiment inner{experiment.filesystem(), {.seed = experiment.seed()}, [&](const Observation& observation) {
                              if (observation.name != asked.observation) return;
                              Observation renamed = observation;
                              renamed.name = std::string(asked.played->name);
