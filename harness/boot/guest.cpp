@@ -46,9 +46,14 @@ constexpr Place places[] = {
     {"debugfs", "/sys/kernel/debug", false},
 };
 
+// A recipe, say, that came from the host's /tmp lies at the same place here.
+bool holds_files_of_host(const Place& place) {
+    return std::string_view{place.type} == "tmpfs" && !fs::is_empty(place.target);
+}
+
 void mount_places() {
     for (const auto& place : places)
-        if (::mount("none", place.target, place.type, 0, nullptr) != 0 && place.needed)
+        if (!holds_files_of_host(place) && ::mount("none", place.target, place.type, 0, nullptr) != 0 && place.needed)
             throw SystemFailure(fmt::format("mounting {} on {}", place.type, place.target), errno);
 }
 
