@@ -11,6 +11,7 @@
 #include "fixtures/base/failure.h"
 #include "fixtures/io/mapping.h"
 #include "fixtures/io/reader.h"
+#include "fixtures/io/write_way.h"
 #include "fixtures/pattern/sector.h"
 
 namespace holdfast::fallocate {
@@ -71,17 +72,14 @@ std::optional<Difference> RandomWalk::step() {
     const std::uint64_t choice = below(100);
     if (choice < 55) {
         if (auto difference = fallocate()) return difference;
-    } else if (choice < 68) {
-        write_buffered();
     } else if (choice < 76) {
-        write_direct();
+        if (auto difference = write()) return difference;
     } else if (choice < 82 && writing_ == Writing::everywhere) {
         write_mapped();
     } else if (choice < 90) {
         truncate();
     } else if (choice < 95) {
-        file().sync();
-        note("fsync", {0, 0});
+        sync();
     } else {
         drop_cache();
     }
@@ -93,7 +91,9 @@ std::optional<Difference> RandomWalk::step() {
     return std::nullopt;
 }
 
-std::optional<Difference> RandomWalk::look() { return find_difference(model_, file(), units_, Tree::left_from_before); }
+std::optional<Difference> RandomWalk::look() {
+    return find_difference(model_, file(), units_, copied_ ? Tree::any : Tree::left_from_before);
+}
 
 std::optional<Difference> RandomWalk::look_behind_end() {
     const std::uint64_t size = std::max(limit_, model_.size()) + 1;
@@ -141,24 +141,23 @@ void RandomWalk::written(Place place, std::span<const std::byte> data) {
     if (writing_ == Writing::everywhere) model_.let_holes_be_filled();
 }
 
-void RandomWalk::write_buffered() {
-    const Place place = any_place(limit_, below(2) == 0 ? 1 : units_.block);
-    make_room(place.end());
+std::optional<Difference> RandomWalk::write() {
+    const auto way = static_cast<WriteWay>(below(static_cast<std::uint64_t>(last_way) + 1));
+    const std::uint64_t small = is_direct(way) ? sector_size : 1;
+    Place place = any_place(limit_, below(2) == 0 ? small : std::max(units_.block, is_direct(way) ? page : 1));
+    if (only_appends(way)) place.offset = model_.size();
+    if (place.end() > limit_ + page) return std::nullopt;
+    if (!only_appends(way)) make_room(place.end());
+    if (only_appends(way) && writing_ == Writing::inside) return std::nullopt;
     std::vector<std::byte> data(place.length);
     fill_data(data, {number_, ++generation_}, place.offset);
-    note("write", place);
-    file().write_at(place.offset, data);
+    note("write", place, fmt::format(" {}", describe(way)));
+    copied_ |= way == WriteWay::copied;
+    const auto outcome = write_by(way, path_, place.offset, data);
+    if (!outcome.possible) return std::nullopt;
+    if (outcome.wrong) return Difference{"wrong answer to a write", *outcome.wrong};
     written(place, data);
-}
-
-void RandomWalk::write_direct() {
-    const Place place = any_place(limit_, below(2) == 0 ? sector_size : std::max(units_.block, page));
-    make_room(place.end());
-    AlignedBuffer data(place.length);
-    fill_data(data.bytes(), {number_, ++generation_}, place.offset);
-    note("direct write", place);
-    File::open(path_, O_RDWR | O_DIRECT).write_at(place.offset, data.bytes());
-    written(place, data.bytes());
+    return std::nullopt;
 }
 
 void RandomWalk::write_mapped() {
@@ -186,6 +185,15 @@ void RandomWalk::resize(std::uint64_t size) {
     model_.let_end_be_allocated(model_.size());
     model_.truncate(size);
     model_.let_end_be_allocated(size);
+}
+
+void RandomWalk::sync() {
+    const bool data_only = below(2) == 0;
+    if (data_only)
+        file().datasync();
+    else
+        file().sync();
+    note(data_only ? "fdatasync" : "fsync", {0, 0});
 }
 
 void RandomWalk::drop_cache() {

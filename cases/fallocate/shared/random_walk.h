@@ -37,6 +37,11 @@ class RandomWalk {
     /// Grows the file to show what lies behind its end, which must be zeros.
     [[nodiscard]] std::optional<Difference> look_behind_end();
 
+    /// fsync(2) or fdatasync(2): what the model says now is promised.
+    void sync();
+    [[nodiscard]] const FileModel& model() const { return model_; }
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
     /// All that was done, one call each: "12 ZERO_RANGE 4096+8191".
     [[nodiscard]] const std::vector<std::string>& steps() const { return steps_; }
 
@@ -52,8 +57,7 @@ class RandomWalk {
     [[nodiscard]] const File& file();
 
     std::optional<Difference> fallocate();
-    void write_buffered();
-    void write_direct();
+    std::optional<Difference> write();
     void write_mapped();
     void written(Place place, std::span<const std::byte> data);
     void make_room(std::uint64_t end);
@@ -73,6 +77,7 @@ class RandomWalk {
     FileModel model_;
     std::optional<File> file_;
     std::uint32_t generation_ = 0;
+    bool copied_ = false;
     std::vector<std::string> steps_;
 };
 

@@ -57,7 +57,12 @@ struct Difference {
 
 /// What blocks of the extent tree a file may have: those that its extents need, or also those that are left from when it
 /// had more (ext4 does not always give them back).
-enum class Tree { as_small_as_can_be, left_from_before };
+enum class Tree {
+    as_small_as_can_be,
+    left_from_before,
+    /// Nor is the number of blocks judged: what was shared with another file may leave some reserved (XFS).
+    any
+};
 
 /// Compares size, content, extents and st_blocks; nothing where all are as in the model. The model may be of what begins
 /// at byte `base` of the file, a multiple of the allocation step; then all before it has to be a hole.
