@@ -120,8 +120,7 @@ std::optional<Difference> RandomWalk::fallocate() {
     mode.apply(model_, place.offset, place.length);
     if (model_.size() > old_size) model_.let_end_be_allocated(old_size);
     if ((mode.flags & FALLOC_FL_PUNCH_HOLE) != 0) {
-        model_.let_end_be_allocated(place.offset);
-        model_.let_end_be_allocated(place.end());
+        for (const auto end : {place.offset, place.end(), model_.size()}) model_.let_end_be_allocated(end);
     }
     // A block that is written in part is no longer unwritten, and with it may go its neighbours.
     model_.let_unwritten_be_zeroed();
