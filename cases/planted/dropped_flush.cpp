@@ -1,16 +1,24 @@
-// stale_data.crash_overwrite on a disk that ignores flushes. Must come out as FAIL: a power cut loses what was promised.
+// Power cuts on a disk that ignores flushes. Each case must come out as FAIL: what was promised is lost.
+#include <array>
+
 #include "cases/case.h"
-#include "cases/experiment.h"
+#include "cases/planted/shared/one_answer.h"
 
 namespace holdfast::cases {
 
 extern const Case stale_data_crash_overwrite;
+extern const Case stale_data_crash_random_calls;
 
 namespace {
 
+constexpr std::array asked{
+    Asked{&stale_data_crash_overwrite, "lost"},
+    Asked{&stale_data_crash_random_calls, "lost"},
+};
+
 void run(Experiment& experiment) {
     experiment.held_disk()->served().add_rule({.filter = RequestFilter::all_flushes(), .action = RuleAction::drop});
-    stale_data_crash_overwrite.run(experiment);
+    play(experiment, asked);
 }
 
 }  // namespace
@@ -18,9 +26,10 @@ void run(Experiment& experiment) {
 extern const Case planted_dropped_flush;
 const Case planted_dropped_flush{
     .name = "planted.dropped_flush",
-    .summary = "plays stale_data.crash_overwrite on a disk that acknowledges flushes and ignores them",
+    .summary = "plays power cuts on a disk that acknowledges flushes and ignores them",
     .method = "The held disk answers every flush as done, and still loses what it had not written for certain.",
     .disk = DiskNeed::held,
+    .time_bound = std::chrono::seconds{300},
     .run = run,
 };
 

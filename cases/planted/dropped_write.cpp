@@ -1,16 +1,24 @@
-// stale_data.append_window on a disk that loses the data. Must come out as FAIL: readers find what was there before.
+// Cases of stale_data on a disk that loses the data. Each must come out as FAIL: readers find what was there before.
+#include <array>
+
 #include "cases/case.h"
-#include "cases/experiment.h"
+#include "cases/planted/shared/one_answer.h"
 
 namespace holdfast::cases {
 
 extern const Case stale_data_append_window;
+extern const Case stale_data_stress;
 
 namespace {
 
+constexpr std::array asked{
+    Asked{&stale_data_append_window, "stale"},
+    Asked{&stale_data_stress, "stale"},
+};
+
 void run(Experiment& experiment) {
     experiment.held_disk()->served().add_rule({.filter = RequestFilter::data_writes(), .action = RuleAction::drop});
-    stale_data_append_window.run(experiment);
+    play(experiment, asked);
 }
 
 }  // namespace
@@ -18,7 +26,7 @@ void run(Experiment& experiment) {
 extern const Case planted_dropped_write;
 const Case planted_dropped_write{
     .name = "planted.dropped_write",
-    .summary = "plays stale_data.append_window on a disk that acknowledges data and drops it",
+    .summary = "plays cases of stale_data on a disk that acknowledges data and drops it",
     .method = "The held disk answers every write of data as done, and keeps what it had.",
     .disk = DiskNeed::held,
     .run = run,

@@ -1,27 +1,13 @@
 // Planted: one sector of zeros where a file's data should be.
+#include <vector>
+
 #include "cases/case.h"
-#include "cases/planted/shared/beneath.h"
-#include "cases/stale_data/shared/judged_read.h"
-#include "cases/stale_data/shared/tracked_file.h"
+#include "cases/planted/shared/altered_sector.h"
 
 namespace holdfast::cases {
 namespace {
 
-void run(Experiment& experiment) {
-    auto& filesystem = experiment.filesystem();
-    TrackedFile file{filesystem.root() / "file-1", 1};
-    file.write({0, 64 * KiB});
-    file.sync();
-    file.close();
-    filesystem.remount();
-
-    const std::vector<std::byte> zeros(sector_size);
-    overwrite_beneath(filesystem.disk(), find_data(filesystem.disk(), Data{{1, 1}, 40'960}), zeros);
-
-    Findings findings;
-    judge_whole_file(file.path(), file.content(), findings);
-    observe_findings(experiment, findings);
-}
+void run(Experiment& experiment) { observe_altered_sector(experiment, std::vector<std::byte>(sector_size)); }
 
 }  // namespace
 
@@ -29,9 +15,7 @@ extern const Case planted_lost_byte;
 const Case planted_lost_byte{
     .name = "planted.lost_byte",
     .summary = "reads a file under which one sector has been replaced by zeros",
-    .method =
-        "Writes a file, finds one of its sectors in the image by what it says of itself, and writes zeros over it, "
-        "beneath the filesystem.",
+    .method = "Writes a file, finds one of its sectors in the image, and writes zeros over it, beneath the filesystem.",
     .needs = {},
     .run = run,
 };
