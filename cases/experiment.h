@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct CaseOptions {
     std::uint64_t seed = 1;
     /// How long a case that works in rounds is to go on.
     std::optional<std::chrono::seconds> duration{};
+    /// Steps to carry out in place of random ones (a file), or empty.
+    std::filesystem::path replayed{};
 };
 
 class Experiment {
@@ -30,7 +33,7 @@ class Experiment {
     using Report = std::function<void(const Observation&)>;
 
     Experiment(DisposableFilesystem& filesystem, CaseOptions options, Report report)
-        : filesystem_(filesystem), options_(options), report_(std::move(report)) {}
+        : filesystem_(filesystem), options_(std::move(options)), report_(std::move(report)) {}
 
     /// A freshly made and mounted filesystem, this case's alone.
     [[nodiscard]] DisposableFilesystem& filesystem() { return filesystem_; }
@@ -41,6 +44,8 @@ class Experiment {
     [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
     /// How long a case that works in rounds is to go on; nothing where a few rounds will do.
     [[nodiscard]] std::optional<std::chrono::seconds> duration() const { return options_.duration; }
+    /// A file with the steps that a case of random steps is to carry out; empty where it is to choose.
+    [[nodiscard]] const std::filesystem::path& replayed() const { return options_.replayed; }
 
     /// Reports at once, so that what was seen before a hang or a crash is not lost.
     void observe(const Observation& observation) { report_(observation); }

@@ -69,6 +69,7 @@ int run_verb(const Contents& contents, int argc, char** argv) {
     app.require_subcommand(1);
     Action action;
     add_run(app, contents, action);
+    add_replay(app, contents, action);
     add_list(app, contents, action);
     add_explain(app, contents, action);
     add_doctor(app, contents, action);

@@ -10,6 +10,7 @@
 #include "cases/experiment.h"
 #include "cases/fallocate/shared/random_walk.h"
 #include "cases/stale_data/shared/judged_read.h"
+#include "cases/stale_data/shared/power_cut.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/warm_up.h"
@@ -51,10 +52,8 @@ class RandomCalls {
         const auto log = disk_.served().log();
         std::mt19937_64 random{experiment_.seed()};
         for (const auto& moment : moments_) {
-            const auto end = log.begin() + static_cast<std::ptrdiff_t>(moment.log_length);
-            const auto certain = durable({log.begin(), end});
-            judge(moment, certain, "all that was not flushed lost");
-            judge(moment, with_some(certain, moment.log_length, random), "a part of what was not flushed lost");
+            judge(moment, kept_of(log, moment.log_length, Kept::certain, random), "all that was not flushed lost");
+            judge(moment, kept_of(log, moment.log_length, Kept::random, random), "a part of what was not flushed lost");
         }
         observe();
     }
@@ -69,14 +68,6 @@ class RandomCalls {
         const auto content = walk.model().content();
         moments_.push_back(
             {disk_.served().log_length(), walk.path().filename(), {content.begin(), content.end()}, walk.steps()});
-    }
-
-    static std::vector<std::uint64_t> with_some(const std::vector<std::uint64_t>& certain, std::uint64_t end,
-                                                std::mt19937_64& random) {
-        std::vector<std::uint64_t> keep;
-        for (std::uint64_t sequence = 0; sequence < end; ++sequence)
-            if (std::ranges::binary_search(certain, sequence) || random() % 2 == 0) keep.push_back(sequence);
-        return keep;
     }
 
     void judge(const Moment& moment, const std::vector<std::uint64_t>& keep, std::string_view lost) {

@@ -21,6 +21,7 @@ struct ReportingOptions {
 };
 inline constexpr const char* option_report = "--report-descriptor";
 inline constexpr const char* option_shared = "--shared-descriptor";
+inline constexpr const char* option_replay = "--replayed-steps";
 inline constexpr const char* option_images = "--images-descriptor";
 
 }  // namespace holdfast

@@ -14,6 +14,8 @@ using nlohmann::json;
 
 constexpr std::size_t most_log_lines = 60;
 constexpr std::size_t most_output_lines = 30;
+// For programs: the words are beside it.
+constexpr std::string_view evidence_for_replay = "replay";
 
 std::vector<std::string_view> split_lines(std::string_view text) {
     std::vector<std::string_view> lines;
@@ -81,7 +83,12 @@ void add_observation(Block& block, const JudgedObservation& judged) {
     block.add(0, describe_observation(judged));
     if (judged.verdict == Verdict::pass) return;
     if (!judged.observation.samples.empty()) block.add_named(1, "samples", judged.observation.samples);
-    for (const auto& [name, value] : judged.observation.evidence.items()) block.add_named(1, name, value);
+    for (const auto& [name, value] : judged.observation.evidence.items()) {
+        if (name == evidence_for_replay)
+            block.add(1, "to carry out these steps again: holdfast replay FILE (the result file)");
+        else
+            block.add_named(1, name, value);
+    }
 }
 
 }  // namespace

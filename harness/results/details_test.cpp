@@ -34,6 +34,15 @@ TEST(Details, NumbersStayOnOneLine) {
     EXPECT_THAT(describe_details(result), ElementsAre("writes is 3 writes, expected 2", "  samples: [1,2]"));
 }
 
+TEST(Details, StepsForReplayAreLeftToTheResultFile) {
+    CaseResult result{.name = "a.b", .filesystem = "ext4", .disk = "held", .verdict = Verdict::fail};
+    result.observations = {
+        {{.name = "stale", .value = 1, .evidence = {{"replay", {{"steps", {1, 2}}}}}}, 0, Verdict::fail}};
+    EXPECT_THAT(describe_details(result),
+                ElementsAre("stale is 1, expected 0",
+                            "  to carry out these steps again: holdfast replay FILE (the result file)"));
+}
+
 TEST(Details, OfALongLogTheEndIsShown) {
     CaseResult result{.name = "a.b", .filesystem = "ext4", .disk = "file", .verdict = Verdict::crash};
     for (int i = 0; i < 100; ++i) result.kernel_log.push_back("line " + std::to_string(i));

@@ -69,6 +69,8 @@ Command RunningCase::command() const {
         descriptors.push_back({images, inherited.images});
     }
     if (surroundings_.duration) arguments.push_back(fmt::format("--for={}", surroundings_.duration->count()));
+    if (const auto& file = surroundings_.replayed; !file.empty())
+        arguments.push_back(fmt::format("{}={}", option_replay, file.string()));
     const auto& recipes = surroundings_.recipe_arguments;
     arguments.insert(arguments.end(), recipes.begin(), recipes.end());
     return {.program = running_program(),

@@ -4,10 +4,12 @@ namespace holdfast {
 
 ToolRun holdfast(const std::vector<std::string>& arguments) { return run_tool(HOLDFAST, arguments); }
 
+ToolRun holdfast_planted(const std::vector<std::string>& arguments) { return run_tool(HOLDFAST_PLANTED, arguments); }
+
 CaseResult planted(const std::string& name) {
     const Scratch scratch;
     const auto file = scratch / "results.json";
-    run_tool(HOLDFAST_PLANTED, {"run", "planted." + name, "--filesystem", "ext4", "--results", file.string()});
+    holdfast_planted({"run", "planted." + name, "--filesystem", "ext4", "--results", file.string()});
     return read_result_file(file).cases.at(0);
 }
 

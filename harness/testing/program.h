@@ -38,6 +38,8 @@ class Scratch {
 
 /// Runs the program to its end.
 ToolRun holdfast(const std::vector<std::string>& arguments);
+/// The same of the one that has planted cases.
+ToolRun holdfast_planted(const std::vector<std::string>& arguments);
 
 /// Runs it without any privilege.
 ToolRun as_nobody(std::vector<std::string> arguments);

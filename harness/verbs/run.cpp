@@ -1,4 +1,6 @@
 // holdfast run: the matrix, its progress, its results.
+#include "harness/verbs/run.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -76,6 +78,8 @@ int run_plan(const std::vector<Planned>& plan, const RunOptions& options, const 
                       .ticked = [&](const auto& running) { progress.ticked(running); }});
 }
 
+}  // namespace
+
 int run(const Contents& contents, RunOptions& options) {
     options.plan.shard = shard_from_environment();
     const auto catalogue = Catalogue::load(contents, options.own);
@@ -100,6 +104,7 @@ int run(const Contents& contents, RunOptions& options) {
         .profile = profile,
         .seed = results.run.seed,
         .duration = options.duration ? std::optional{std::chrono::seconds{*options.duration}} : std::nullopt,
+        .replayed = options.replayed,
         .time_bound = options.timeout ? std::optional{std::chrono::seconds{*options.timeout}} : std::nullopt,
         .recipe_arguments = arguments_for("--recipe", options.own.recipes),
         .run_arguments = arguments_to_run_again(options)};
@@ -118,8 +123,6 @@ int run(const Contents& contents, RunOptions& options) {
     }
     return outcome(results.summary(), options.strict).exit_status;
 }
-
-}  // namespace
 
 void add_run(CLI::App& app, const Contents& contents, Action& action) {
     const auto options = std::make_shared<RunOptions>();

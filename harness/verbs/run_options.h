@@ -27,6 +27,8 @@ struct RunOptions {
     /// Seconds.
     std::optional<unsigned> duration;
     bool strict = false;
+    /// A file with the steps that a case of random steps is to carry out (holdfast replay), or empty.
+    std::filesystem::path replayed;
 };
 
 /// Adds them to a verb; parsing fills `options`, which must outlive it.

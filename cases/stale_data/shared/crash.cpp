@@ -93,25 +93,47 @@ std::uint64_t CrashTest::log_length() const { return disk_.served().log_length()
 
 // What the last promise covers has happened; of what was asked for besides, any part may have. But a file that is larger
 // than it ever was before it was cut short has been cut short: the sizes of a file are committed in their order.
-CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size) const {
+CrashModel CrashTest::model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size, std::size_t calls) {
     using Kind = WrittenFile::Event::Kind;
+    const auto count = std::min(calls, file.events_.size());
     std::size_t promised = 0;
-    for (const auto& event : file.events_)
-        if (event.kind == Kind::promise && event.at <= cut) promised = std::max(promised, event.covers);
+    for (std::size_t i = 0; i < count; ++i)
+        if (const auto& event = file.events_[i]; event.kind == Kind::promise && event.at <= cut)
+            promised = std::max(promised, event.covers);
     CrashModel result{file.number_};
-    for (std::size_t i = 0; i < file.events_.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         if (i == promised && promised > 0) result.promise();
         const auto& event = file.events_[i];
         if (event.at > cut) break;
-        if (event.kind == Kind::write) result.may_write(event.range, event.generation);
-        if (event.kind == Kind::zero) result.may_zero(event.range);
-        if (event.kind == Kind::resize && size > result.largest()) result.did_resize(event.range.end);
-        if (event.kind == Kind::resize && size <= result.largest()) result.may_resize(event.range.end);
-        if (event.kind == Kind::collapse) result.may_collapse(event.range);
-        if (event.kind == Kind::insert) result.may_insert(event.range);
-        if (event.kind == Kind::clone) result.may_become(model(*event.source, event.at, 0));
+        if (event.kind == Kind::resize && event.alone && size > result.largest())
+            result.did_resize(event.range.end);
+        else
+            event.may_happen(result);
     }
     return result;
+}
+
+void CrashTest::WrittenFile::Event::may_happen(CrashModel& model) const {
+    switch (kind) {
+        case Kind::write:
+            return model.may_write(range, generation);
+        case Kind::zero:
+            return model.may_zero(range);
+        case Kind::resize:
+            return model.may_resize(range.end);
+        case Kind::collapse:
+            return model.may_collapse(range);
+        case Kind::insert:
+            return model.may_insert(range);
+        case Kind::clone:
+            return model.may_become(CrashTest::model(*source, at, 0, source_calls));
+        case Kind::copy:
+            return model.may_copy(CrashTest::model(*source, at, 0, source_calls), range, to);
+        case Kind::found:
+            return model.found(content);
+        case Kind::promise:
+            return;
+    }
 }
 
 void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
@@ -187,38 +209,25 @@ std::vector<std::uint64_t> CrashTest::promises() const {
     return {moments.begin(), moments.end()};
 }
 
+void CrashTest::cut_power_at(const WriteLog& log, std::uint64_t cut, Kept kept, std::mt19937_64& random) {
+    judge(kept_of(log, cut, kept, random), cut);
+}
+
 void CrashTest::cut_power() {
     const auto log = disk_.served().log();
     const auto end = static_cast<std::uint64_t>(log.size());
-    const auto certain_at = [&](std::uint64_t cut) {
-        return durable({log.begin(), log.begin() + static_cast<std::ptrdiff_t>(cut)});
-    };
+    std::mt19937_64 random{experiment_.seed()};
     std::vector<std::uint64_t> cuts;
     for (auto cut = begin_; cut <= end; ++cut) cuts.push_back(cut);
-
-    for (const auto cut : spread(cuts, whole_states)) {
-        std::vector<std::uint64_t> keep(cut);
-        std::ranges::generate(keep, [next = std::uint64_t{0}]() mutable { return next++; });
-        judge(keep, cut);
-    }
-    for (const auto cut : spread(promises(), bare_promises)) judge(certain_at(cut), cut);
     std::vector<std::uint64_t> after_writes;
     for (const auto cut : cuts)
         if (cut > begin_ && log[cut - 1].kind != LogEntry::Kind::flush) after_writes.push_back(cut);
-    for (const auto cut : spread(after_writes, last_alone_states)) {
-        auto keep = certain_at(cut);
-        if (keep.empty() || keep.back() != cut - 1) keep.push_back(cut - 1);
-        judge(keep, cut);
-    }
-    std::mt19937_64 random{experiment_.seed()};
-    for (std::size_t i = 0; i < random_states; ++i) {
-        const auto cut = begin_ + random() % (end - begin_ + 1);
-        const auto certain = certain_at(cut);
-        std::vector<std::uint64_t> keep;
-        for (std::uint64_t sequence = 0; sequence < cut; ++sequence)
-            if (std::ranges::binary_search(certain, sequence) || random() % 2 == 0) keep.push_back(sequence);
-        judge(keep, cut);
-    }
+
+    for (const auto cut : spread(cuts, whole_states)) cut_power_at(log, cut, Kept::all, random);
+    for (const auto cut : spread(promises(), bare_promises)) cut_power_at(log, cut, Kept::certain, random);
+    for (const auto cut : spread(after_writes, last_alone_states)) cut_power_at(log, cut, Kept::last, random);
+    for (std::size_t i = 0; i < random_states; ++i)
+        cut_power_at(log, begin_ + random() % (end - begin_ + 1), Kept::random, random);
     auto evidence = nlohmann::json{{"states", states_}, {"log", end - begin_}};
     observe_findings(experiment_, findings_, evidence);
     const auto observe = [&](const char* name, const std::vector<std::string>& states) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 #include <span>
 #include <string>
@@ -15,7 +17,11 @@
 #include "cases/case.h"
 #include "cases/experiment.h"
 #include "cases/stale_data/shared/crash_model.h"
+#include "cases/stale_data/shared/power_cut.h"
+#include "fixtures/base/aligned_buffer.h"
 #include "fixtures/io/file.h"
+#include "fixtures/io/reader.h"
+#include "fixtures/io/write_way.h"
 #include "fixtures/pattern/oracle.h"
 
 namespace holdfast {
@@ -70,17 +76,52 @@ class CrashTest {
         void aio_fdsync();
         void syncfs();
 
+        /// In one of many ways. Returns what was wrong with how the call went; nothing also where the kernel does not have
+        /// the way, and nothing was written. A synchronous one promises itself, and so all where all before was promised.
+        [[nodiscard]] std::optional<std::string> write_by(WriteWay way, Range range);
+        /// Through a mapping, below the end of file.
+        void store(Range range);
+        /// copy_file_range(2) and FICLONERANGE: `range` of this file becomes what `source` has from byte `from` on. False
+        /// where the filesystem cannot.
+        [[nodiscard]] bool copy(const WrittenFile& source, std::uint64_t from, Range range);
+        [[nodiscard]] bool clone_range(const WrittenFile& source, std::uint64_t from, Range range);
+        /// fsync(2), and then no page of it is in memory.
+        void drop_cache();
+        /// Reads all of it, which must be just what the calls have made of it.
+        void judge_now(Reading reading, Findings& findings);
+
+        /// For calls that are made together, by others: each is announced, and begins after all before it. `begin_write`
+        /// gives the data.
+        [[nodiscard]] AlignedBuffer begin_write(Range range);
+        void begin_zero(Range range);
+        void begin_resize(std::uint64_t size);
+        /// How many calls were made or announced.
+        [[nodiscard]] std::size_t calls_so_far() const;
+        /// All calls from number `since` on have ended, in whatever order and perhaps in failure: judges what is there, and
+        /// goes on from that. `synced`: a sync was among them, which promises all before it.
+        void settle(std::size_t since, bool synced, Findings& findings);
+        [[nodiscard]] const std::filesystem::path& path() const { return buffered_.path(); }
+
      private:
         friend class CrashTest;
         struct Event {
             /// The length of the log when it was asked for, or when a promise was made.
             std::uint64_t at = 0;
-            enum class Kind { write, zero, resize, collapse, insert, clone, promise } kind;
+            enum class Kind { write, zero, resize, collapse, insert, clone, copy, found, promise } kind;
             Range range{};
             std::uint32_t generation = 0;
+            /// Whether all calls before it had returned when it began, and those after it began later.
+            bool alone = true;
+            /// Of a clone or a copy: of whom, after how many calls, and where to.
             const WrittenFile* source = nullptr;
+            std::size_t source_calls = 0;
+            std::uint64_t to = 0;
+            /// All of the file, as it was found.
+            std::vector<std::byte> content{};
             /// Of a promise: how many of the events before it are promised.
             std::size_t covers = 0;
+
+            void may_happen(CrashModel& model) const;
         };
         // By the length of the log: when it was asked for, and when it was promised.
         struct Replacement {
@@ -90,8 +131,10 @@ class CrashTest {
         };
         void note(const Event& event);
         void note(Event::Kind kind, Range range = {}, std::uint32_t generation = 0);
-        [[nodiscard]] std::size_t asked_so_far() const;
         void promise(std::size_t covers);
+        [[nodiscard]] bool all_promised() const;
+        [[nodiscard]] bool copied(const WrittenFile& source, std::uint64_t from, Range range, int error);
+        [[nodiscard]] std::vector<std::byte> content(Reading reading) const;
         void write(const File& file, Range range);
         void write_synchronously(const File& file, Range range, int flags);
         [[nodiscard]] bool fallocate(int mode, Range range);
@@ -129,6 +172,15 @@ class CrashTest {
     /// Observes `stale`, `lost` and `unreadable` as all cases of this family do, and `unmountable` and `damaged` (by
     /// fsck, which looks at one in three): how many states.
     void cut_power();
+    /// One power cut after `cut` entries of the disk's log, which is given as it is by now.
+    void cut_power_at(const WriteLog& log, std::uint64_t cut, Kept kept, std::mt19937_64& random);
+    /// The length of the log before the files were written to.
+    [[nodiscard]] std::uint64_t begin() const { return begin_; }
+    /// What power cuts have shown so far.
+    [[nodiscard]] const Findings& findings() const { return findings_; }
+    [[nodiscard]] const std::vector<std::string>& unmountable() const { return unmountable_; }
+    [[nodiscard]] const std::vector<std::string>& damaged() const { return damaged_; }
+    [[nodiscard]] std::uint64_t states() const { return states_; }
 
  private:
     [[nodiscard]] std::uint64_t log_length() const;
@@ -138,7 +190,9 @@ class CrashTest {
     void judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                       std::string_view state);
     [[nodiscard]] std::vector<std::uint64_t> promises() const;
-    [[nodiscard]] CrashModel model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size) const;
+    // After so many of its calls, as far as they had begun at `cut`.
+    [[nodiscard]] static CrashModel model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size,
+                                          std::size_t calls = std::numeric_limits<std::size_t>::max());
 
     Experiment& experiment_;
     HeldDisk& disk_;

@@ -35,7 +35,7 @@ void CrashTest::WrittenFile::note(Event::Kind kind, Range range, std::uint32_t g
     note({.kind = kind, .range = range, .generation = generation});
 }
 
-std::size_t CrashTest::WrittenFile::asked_so_far() const {
+std::size_t CrashTest::WrittenFile::calls_so_far() const {
     const std::scoped_lock lock{mutex_};
     return events_.size();
 }
@@ -90,7 +90,7 @@ bool CrashTest::WrittenFile::insert(Range range) {
 }
 
 bool CrashTest::WrittenFile::clone(const WrittenFile& source) {
-    note({.kind = Event::Kind::clone, .source = &source});
+    note({.kind = Event::Kind::clone, .source = &source, .source_calls = source.calls_so_far()});
     const int error = ::ioctl(buffered_.descriptor(), FICLONE, source.buffered_.descriptor()) == 0 ? 0 : errno;
     return done(error == ENOTTY ? EOPNOTSUPP : error, source.size_);
 }
@@ -128,7 +128,7 @@ void CrashTest::WrittenFile::write_synchronously(const File& file, Range range, 
                                  "a synchronous write to " + name_);
     if (static_cast<std::uint64_t>(written) != range.length()) throw Failure("a short synchronous write to " + name_);
     size_ = std::max(size_, range.end);
-    promise(asked_so_far());
+    promise(calls_so_far());
 }
 
 void CrashTest::WrittenFile::truncate(std::uint64_t size) {
@@ -138,7 +138,7 @@ void CrashTest::WrittenFile::truncate(std::uint64_t size) {
 }
 
 void CrashTest::WrittenFile::fsync() {
-    const auto covers = asked_so_far();
+    const auto covers = calls_so_far();
     buffered_.sync();
     promise(covers);
 }
@@ -148,7 +148,7 @@ bool CrashTest::WrittenFile::allocate_synchronously(int mode, Range range) {
     const auto size = (mode & FALLOC_FL_KEEP_SIZE) == 0 ? std::max(size_, range.end) : size_;
     note(Event::Kind::resize, {0, size});
     if (!done(file.fallocate(mode, range.begin, range.length()), size)) return false;
-    promise(asked_so_far());
+    promise(calls_so_far());
     return true;
 }
 
@@ -165,17 +165,17 @@ void CrashTest::WrittenFile::aio_fdsync() {
     if (taken != 1) throw SystemFailure("io_submit of an fdatasync of " + name_, taken < 0 ? -taken : EAGAIN);
     if (const auto result = static_cast<long>(event.res); result != 0)
         throw SystemFailure("an asynchronous fdatasync of " + name_, static_cast<int>(-result));
-    promise(asked_so_far());
+    promise(calls_so_far());
 }
 
 void CrashTest::WrittenFile::syncfs() {
-    const auto covers = asked_so_far();
+    const auto covers = calls_so_far();
     buffered_.sync_filesystem();
     promise(covers);
 }
 
 void CrashTest::WrittenFile::fdatasync() {
-    const auto covers = asked_so_far();
+    const auto covers = calls_so_far();
     buffered_.datasync();
     promise(covers);
 }

@@ -26,23 +26,27 @@ void CrashModel::size_may_be(std::uint64_t size) {
     largest_ = std::max(largest_, size);
 }
 
+void CrashModel::change(std::uint64_t index, const Version& version) {
+    sectors_[index].latest = version;
+    add(sectors_[index], version);
+    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
+        if (index < move->begin) continue;
+        if (!move->collapses && index < move->begin + move->length) return;  // those blocks are new
+        index = move->collapses ? index + move->length : index - move->length;
+        grow((index + 1) * sector_size);
+        add(sectors_[index], version);
+    }
+}
+
 void CrashModel::may_write(Range range, std::uint32_t generation) {
     grow(range.end);
-    for (auto at = range.begin; at < range.end; at += sector_size) {
-        auto& sector = sectors_[at / sector_size];
-        sector.latest = {file_, generation, at};
-        add(sector, sector.latest);
-    }
+    for (auto at = range.begin; at < range.end; at += sector_size) change(at / sector_size, {file_, generation, at});
     size_may_be(std::max(size_, range.end));
 }
 
 void CrashModel::may_zero(Range range) {
     grow(range.end);
-    for (auto at = range.begin; at < range.end; at += sector_size) {
-        auto& sector = sectors_[at / sector_size];
-        sector.latest = {};
-        add(sector, sector.latest);
-    }
+    for (auto at = range.begin; at < range.end; at += sector_size) change(at / sector_size, {});
 }
 
 void CrashModel::may_resize(std::uint64_t size) {
@@ -61,6 +65,7 @@ void CrashModel::did_resize(std::uint64_t size) {
 void CrashModel::may_collapse(Range range) {
     const auto before = sectors_;
     const auto length = range.length() / sector_size;
+    moves_.push_back({.begin = range.begin / sector_size, .length = length, .collapses = true});
     for (auto i = range.begin / sector_size; i < before.size(); ++i) {
         auto& sector = sectors_[i];
         const bool behind = i + length >= before.size();
@@ -74,6 +79,7 @@ void CrashModel::may_collapse(Range range) {
 void CrashModel::may_insert(Range range) {
     const auto before = sectors_;
     const auto length = range.length() / sector_size;
+    moves_.push_back({.begin = range.begin / sector_size, .length = length, .collapses = false});
     grow(size_ + range.length());
     for (auto i = range.begin / sector_size; i < sectors_.size(); ++i) {
         auto& sector = sectors_[i];
@@ -95,8 +101,32 @@ void CrashModel::may_become(const CrashModel& other) {
     size_may_be(other.size_);
 }
 
+void CrashModel::may_copy(const CrashModel& other, Range range, std::uint64_t from) {
+    grow(range.end);
+    for (auto at = range.begin; at < range.end; at += sector_size) {
+        const auto index = (from + at - range.begin) / sector_size;
+        const auto source = index < other.sectors_.size() ? other.sectors_[index] : Sector{};
+        add(sectors_[at / sector_size], source);
+        change(at / sector_size, source.latest);
+    }
+    size_may_be(std::max(size_, range.end));
+}
+
+void CrashModel::found(std::span<const std::byte> content) {
+    grow(content.size());
+    for (std::size_t i = 0; i < sectors_.size(); ++i) {
+        sectors_[i].latest = {};
+        if ((i + 1) * sector_size > content.size()) continue;
+        const auto bytes = content.subspan(i * sector_size).first<sector_size>();
+        for (const auto& version : sectors_[i].may)
+            if (is(version, bytes)) sectors_[i].latest = version;
+    }
+    size_may_be(content.size());
+}
+
 void CrashModel::promise() {
     for (auto& sector : sectors_) sector.may = {sector.latest};
+    moves_.clear();
     smallest_ = largest_ = size_;
 }
 
@@ -126,13 +156,18 @@ void CrashModel::judge_behind(std::span<const std::byte> content, std::uint64_t 
     }
 }
 
+bool CrashModel::is(const Version& version, std::span<const std::byte, sector_size> bytes) {
+    return version.generation == 0 ? is_zeros(bytes)
+                                   : is_data(bytes, {version.file, version.generation}, version.offset);
+}
+
 void CrashModel::judge_sector(std::span<const std::byte, sector_size> bytes, std::uint64_t offset,
                               std::string_view state, Findings& findings) const {
     static const Sector untouched{};
     const auto index = offset / sector_size;
     const auto& sector = index < sectors_.size() ? sectors_[index] : untouched;
-    for (const auto& [file, generation, written_for] : sector.may)
-        if (generation == 0 ? is_zeros(bytes) : is_data(bytes, {file, generation}, written_for)) return;
+    for (const auto& version : sector.may)
+        if (is(version, bytes)) return;
     const auto identity = identify(bytes);
     auto sentence = fmt::format("offset {} of file {} shows {}", offset, file_, describe(identity));
     const auto* const data = std::get_if<Data>(&identity);

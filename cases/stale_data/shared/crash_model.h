@@ -29,6 +29,11 @@ class CrashModel {
     void may_insert(Range range);
     /// All that `other` holds may have come to be here, too (a clone).
     void may_become(const CrashModel& other);
+    /// What `other` holds in as many bytes from `from` on may have come to be in `range`, too.
+    void may_copy(const CrashModel& other, Range range, std::uint64_t from);
+    /// A reader has found this to be all of the file, as one of the states that may be: it goes on from there, and whatever
+    /// else may be may be after a power cut.
+    void found(std::span<const std::byte> content);
     /// All of that has happened, for certain.
     void promise();
     /// The largest size that the file may have.
@@ -53,8 +58,17 @@ class CrashModel {
         std::vector<Version> may{Version{}};
         Version latest{};
     };
+    // A collapse or an insert, in sectors, that no sync has promised.
+    struct Move {
+        std::uint64_t begin = 0;
+        std::uint64_t length = 0;
+        bool collapses = false;
+    };
     static void add(Sector& sector, const Version& version);
+    // What is written in place, so that it may also show where those blocks are if the moves before are lost.
+    void change(std::uint64_t index, const Version& version);
     static void add(Sector& sector, const Sector& other);
+    static bool is(const Version& version, std::span<const std::byte, sector_size> bytes);
     void grow(std::uint64_t end);
     void size_may_be(std::uint64_t size);
     void judge_sector(std::span<const std::byte, sector_size> bytes, std::uint64_t offset, std::string_view state,
@@ -62,6 +76,7 @@ class CrashModel {
 
     std::uint32_t file_;
     std::vector<Sector> sectors_;
+    std::vector<Move> moves_;
     std::uint64_t size_ = 0;
     std::uint64_t smallest_ = 0;
     std::uint64_t largest_ = 0;

@@ -1,5 +1,8 @@
 #include "cases/stale_data/shared/crash_model.h"
 
+#include <algorithm>
+#include <span>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -144,6 +147,64 @@ TEST(CrashModel, ACloneHoldsItsSourcesData) {
     fill_data(other, {2, 1}, 0);
     EXPECT_TRUE(judge(model, other).none());
     EXPECT_EQ(judge(model, data(1, {0, block})).lost(), block / sector_size);
+}
+
+TEST(CrashModel, ACopyMayBeThereWithTheDataOfTheOther) {
+    CrashModel source{1};
+    source.may_write({0, block}, 1);
+    source.promise();
+    CrashModel model{2};
+    model.may_copy(source, {0, block}, 0);
+    EXPECT_TRUE(judge(model, {}).none());
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+    model.promise();
+    EXPECT_EQ(judge(model, std::vector<std::byte>(block)).lost(), block / sector_size);
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+}
+
+TEST(CrashModel, WhatWasFoundIsWhatASyncPromises) {
+    CrashModel model{1};
+    model.may_write({0, block}, 1);
+    model.promise();
+    model.may_write({0, 2 * block}, 2);
+    model.found(data(1, {0, block}));  // the second write has failed
+    EXPECT_TRUE(judge(model, data(2, {0, 2 * block})).none()) << "not synced yet";
+    model.promise();
+    EXPECT_TRUE(judge(model, data(1, {0, block})).none());
+    EXPECT_FALSE(judge(model, data(2, {0, block})).none());
+    EXPECT_FALSE(judge(model, data(2, {0, 2 * block})).none());
+}
+
+TEST(CrashModel, AWriteAfterACollapseThatIsLostShowsWhereItsBlocksAre) {
+    CrashModel model{1};
+    model.may_write({0, 3 * block}, 1);
+    model.promise();
+    model.may_collapse({0, block});
+    model.may_write({0, block}, 2);
+    auto lost = data(1, {0, 3 * block});
+    const auto moved = data(2, {0, block});
+    std::ranges::copy(moved, lost.begin() + block);
+    EXPECT_TRUE(judge(model, lost).none());
+    std::ranges::copy(moved, lost.begin() + 2 * block);
+    EXPECT_EQ(judge(model, lost).stale(), block / sector_size) << "nothing was written to that block";
+    model.promise();
+    EXPECT_FALSE(judge(model, lost).none());
+}
+
+TEST(CrashModel, AWriteIntoAnInsertedRangeHasBlocksOfItsOwn) {
+    CrashModel model{1};
+    model.may_write({0, 2 * block}, 1);
+    model.promise();
+    model.may_insert({0, block});
+    model.may_write({0, 2 * block}, 2);
+    auto lost = data(1, {0, 2 * block});
+    const auto written = data(2, {0, 2 * block});
+    std::ranges::copy(std::span{written}.last(block), lost.begin());
+    EXPECT_TRUE(judge(model, lost).none()) << "the second block was the first, and was overwritten in place";
+    std::ranges::copy(std::span{written}.first(block), lost.begin());
+    EXPECT_TRUE(judge(model, lost).none()) << "the insert is there, and the sizes are those of before";
+    std::ranges::copy(std::span{written}.first(block), lost.begin() + block);
+    EXPECT_FALSE(judge(model, lost).none());
 }
 
 }  // namespace
