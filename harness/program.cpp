@@ -74,6 +74,7 @@ int run_verb(const Contents& contents, int argc, char** argv) {
     add_explain(app, contents, action);
     add_doctor(app, contents, action);
     add_clean(app, action);
+    add_fio(app, contents, action);
     add_append_check(app, action);
     add_boot(app, contents, action);
     add_compare(app, action);

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/utsname.h>
 
 #include "fixtures/base/bytes.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/probe/kernel_version.h"
 #include "harness/results/wrap.h"
 #include "harness/verbs/append_conclusion.h"
 #include "harness/verbs/verb.h"
@@ -25,12 +25,6 @@ struct AppendCheckOptions {
 };
 
 double microseconds(std::chrono::nanoseconds time) { return std::chrono::duration<double, std::micro>{time}.count(); }
-
-std::string kernel_release() {
-    utsname name{};
-    checked(::uname(&name), "uname");
-    return name.release;
-}
 
 nlohmann::json describe(const WayResult& result) {
     nlohmann::json json{{"way", way_name(result.way)}};

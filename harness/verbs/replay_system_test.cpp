@@ -15,7 +15,8 @@ TEST(Replay, AFailureIsMadeSmallAndFailsAgain) {
     if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
     const Scratch scratch;
     const auto file = (scratch / "results.json").string();
-    const auto run = holdfast_planted({"run", "planted.lost_write", "--filesystem", "ext4", "--results", file});
+    const auto run =
+        holdfast_planted({"run", "planted.lost_write", "--filesystem", "ext4", "--seed", "5", "--results", file});
     EXPECT_EQ(run.ending.status, 1) << run.output;
     EXPECT_THAT(run.output, HasSubstr("holdfast replay"));
     const auto result = read_result_file(file).cases.at(0);

@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 
 void add_run(CLI::App& app, const Contents& contents, Action& action);
 void add_replay(CLI::App& app, const Contents& contents, Action& action);
+void add_fio(CLI::App& app, const Contents& contents, Action& action);
 void add_list(CLI::App& app, const Contents& contents, Action& action);
 void add_explain(CLI::App& app, const Contents& contents, Action& action);
 void add_doctor(CLI::App& app, const Contents& contents, Action& action);

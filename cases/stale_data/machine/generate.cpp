@@ -152,7 +152,7 @@ Gen<Step> any_step(const Abilities& abilities) {
          {8, any_look()},
          {unlike(3, abilities.fails_cleanly), any_write({WriteWay::direct, WriteWay::direct_aio, WriteWay::direct_ring},
                                                         abilities.direct_unit, Action::failing_write)},
-         {12, any_power_cut()},
+         {unlike(12, abilities.survives_power_cuts), any_power_cut()},
          {5, any_together(abilities, true)},
          {2, any_together(abilities, false)}});
 }

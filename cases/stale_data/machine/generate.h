@@ -19,6 +19,8 @@ struct Abilities {
     std::vector<int> modes{0};
     std::vector<int> moving_modes{};
     bool clones = false;
+    /// Something is promised of power cuts.
+    bool survives_power_cuts = true;
     /// A direct write that the disk fails, fails.
     bool fails_cleanly = false;
 };

@@ -33,6 +33,13 @@ bool can_clone(const std::filesystem::path& root) {
     return ::ioctl(target.descriptor(), FICLONE, source.descriptor()) == 0;
 }
 
+// Without barriers nothing is ever flushed, and without a journal fsck has to mend what a power cut leaves.
+bool promises_anything(const Recipe& recipe) {
+    const bool has_journal = std::ranges::none_of(
+        recipe.mkfs, [](const std::string& argument) { return argument.find("^has_journal") != std::string::npos; });
+    return has_journal && !recipe.has_mount_option("barrier=0") && !recipe.has_mount_option("nobarrier");
+}
+
 // A write into a hole that the disk fails: io_submit may be told nothing of it (blocks that were mapped by indirect ones,
 // data in the journal), and then nobody is told before the next sync.
 bool fails_cleanly(const std::filesystem::path& root, ServedDisk& disk, std::uint64_t unit) {
@@ -300,6 +307,7 @@ Machine::Machine(Experiment& experiment, Plant plant)
         (mode.moves_data() ? abilities_.moving_modes : abilities_.modes).push_back(mode.flags);
     // There is always a mode to choose from; where it is not supported, nothing happens.
     if (abilities_.modes.empty()) abilities_.modes.push_back(0);
+    abilities_.survives_power_cuts = promises_anything(experiment.recipe());
     abilities_.clones = can_clone(root);
     abilities_.fails_cleanly = fails_cleanly(root, disk, abilities_.direct_unit);
     filesystem.unmount();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t sequences_by_default = 8;
 // So many smaller sequences are tried. What depends on luck is shrunk as far as luck goes.
-constexpr unsigned tries_to_shrink = 200;
+constexpr unsigned tries_to_shrink = 120;
 
 class Search {
  public:
