@@ -93,7 +93,7 @@ std::uint64_t read_next(const File& file, Call call, std::span<std::byte> bytes)
 
 class SequentialFile {
  public:
-    SequentialFile(const std::filesystem::path& root, std::uint32_t number, Way way, std::uint64_t unit)
+    SequentialFile(const std::filesystem::path& root, std::uint32_t number, const Way& way, std::uint64_t unit)
         : way_(way),
           unit_(unit),
           path_(root / fmt::format("file-{}", number)),

@@ -1,6 +1,7 @@
 #include "cases/stale_data/shared/crash.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <set>
 #include <system_error>
@@ -217,6 +218,7 @@ void CrashTest::cut_power() {
     const auto log = disk_.served().log();
     const auto end = static_cast<std::uint64_t>(log.size());
     std::mt19937_64 random{experiment_.seed()};
+    const auto start = std::chrono::steady_clock::now();
     std::vector<std::uint64_t> cuts;
     for (auto cut = begin_; cut <= end; ++cut) cuts.push_back(cut);
     std::vector<std::uint64_t> after_writes;
@@ -228,7 +230,13 @@ void CrashTest::cut_power() {
     for (const auto cut : spread(after_writes, last_alone_states)) cut_power_at(log, cut, Kept::last, random);
     for (std::size_t i = 0; i < random_states; ++i)
         cut_power_at(log, begin_ + random() % (end - begin_ + 1), Kept::random, random);
-    auto evidence = nlohmann::json{{"states", states_}, {"log", end - begin_}};
+    std::set<std::vector<std::uint64_t>> disks;
+    for (const auto& [cut, keep] : tried_) disks.insert(keep);
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    auto evidence = nlohmann::json{{"states", states_},
+                                   {"distinct_disks", disks.size()},
+                                   {"ms_for_each", taken.count() / static_cast<double>(states_)},
+                                   {"log", end - begin_}};
     observe_findings(experiment_, findings_, evidence);
     const auto observe = [&](const char* name, const std::vector<std::string>& states) {
         evidence["first"] = states.empty() ? std::string{} : states.front();
