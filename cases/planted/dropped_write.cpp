@@ -7,12 +7,16 @@
 namespace holdfast::cases {
 
 extern const Case stale_data_append_window;
+extern const Case stale_data_full_disk;
+extern const Case stale_data_mapped_tail;
 extern const Case stale_data_stress;
 
 namespace {
 
 constexpr std::array asked{
     Asked{&stale_data_append_window, "stale"},
+    Asked{&stale_data_full_disk, "stale"},
+    Asked{&stale_data_mapped_tail, "an append"},
     Asked{&stale_data_stress, "stale"},
 };
 

@@ -118,7 +118,7 @@ TEST(Planted, ATornSectorIsToldFromAStaleOne) {
 
 TEST(Planted, ADiskThatDropsDataIsSeenByEveryCase) {
     if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
-    expect_all_fail(planted("dropped_write"), 2);
+    expect_all_fail(planted("dropped_write"), 4);
 }
 
 TEST(Planted, ADiskThatIgnoresFlushesIsSeenByEveryCase) {
