@@ -128,7 +128,7 @@ class Sequence {
         if (const auto wrong = file.write_by(step.way, step.range())) note_wrong(*wrong);
     }
 
-    void allocate(WrittenFile& file, const Step& step) {
+    void allocate(WrittenFile& file, const Step& step) const {
         const auto modes = fallocate::all_modes();
         const auto& mode = *std::ranges::find(modes, step.mode, &fallocate::Mode::flags);
         const auto range = step.range();
@@ -207,7 +207,7 @@ class Sequence {
         const auto mode = std::ranges::find(modes, step.mode, &fallocate::Mode::flags);
         switch (step.action) {
             case Action::write:
-                return [this, &file, step, data = std::make_shared<AlignedBuffer>(file.begin_write(step.range()))] {
+                return [&file, step, data = std::make_shared<AlignedBuffer>(file.begin_write(step.range()))] {
                     if (const auto outcome = write_by(step.way, file.path(), step.offset, data->bytes()); outcome.wrong)
                         throw Failure(*outcome.wrong);
                 };

@@ -29,10 +29,10 @@ void CrashModel::size_may_be(std::uint64_t size) {
 void CrashModel::change(std::uint64_t index, const Version& version) {
     sectors_[index].latest = version;
     add(sectors_[index], version);
-    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
-        if (index < move->begin) continue;
-        if (!move->collapses && index < move->begin + move->length) return;  // those blocks are new
-        index = move->collapses ? index + move->length : index - move->length;
+    for (const auto& move : moves_) {
+        if (index < move.begin) continue;
+        if (!move.collapses && index < move.begin + move.length) return;  // those blocks are new
+        index = move.collapses ? index + move.length : index - move.length;
         grow((index + 1) * sector_size);
         add(sectors_[index], version);
     }
@@ -65,7 +65,7 @@ void CrashModel::did_resize(std::uint64_t size) {
 void CrashModel::may_collapse(Range range) {
     const auto before = sectors_;
     const auto length = range.length() / sector_size;
-    moves_.push_back({.begin = range.begin / sector_size, .length = length, .collapses = true});
+    moves_.insert(moves_.begin(), {.begin = range.begin / sector_size, .length = length, .collapses = true});
     for (auto i = range.begin / sector_size; i < before.size(); ++i) {
         auto& sector = sectors_[i];
         const bool behind = i + length >= before.size();
@@ -79,7 +79,7 @@ void CrashModel::may_collapse(Range range) {
 void CrashModel::may_insert(Range range) {
     const auto before = sectors_;
     const auto length = range.length() / sector_size;
-    moves_.push_back({.begin = range.begin / sector_size, .length = length, .collapses = false});
+    moves_.insert(moves_.begin(), {.begin = range.begin / sector_size, .length = length, .collapses = false});
     grow(size_ + range.length());
     for (auto i = range.begin / sector_size; i < sectors_.size(); ++i) {
         auto& sector = sectors_[i];

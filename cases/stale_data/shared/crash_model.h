@@ -76,6 +76,7 @@ class CrashModel {
 
     std::uint32_t file_;
     std::vector<Sector> sectors_;
+    /// The last one first.
     std::vector<Move> moves_;
     std::uint64_t size_ = 0;
     std::uint64_t smallest_ = 0;
