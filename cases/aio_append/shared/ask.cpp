@@ -125,27 +125,31 @@ class Interview {
             return;
         }
         std::string answer;
+        std::string kept = "yes";
         auto evidence = nlohmann::json::object();
         for (int i = 0; i < attempts && (answer.empty() || answer == "punted"); ++i) {
             auto stage = new_stage();
             const auto way = uring_way();
-            const auto outcome = perform(disk(), stage, with(*way));
+            const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
+            if (durable_ && kept == "yes") kept = judge_durability(stage);
             answer = outcome.blocks ? "blocks" : outcome.punted ? "punted" : "inline";
             if (!outcome.worker_stack.empty()) evidence["worker_stack"] = outcome.worker_stack;
         }
         if (answer != "punted") evidence.clear();
         experiment_.observe("io_uring", answer, evidence);
+        if (durable_) experiment_.observe("durable_io_uring", kept);
     }
 
     void ask_synchronous() {
         auto stage = new_stage();
         const auto way = synchronous_way();
-        const auto outcome = perform(disk(), stage, with(*way));
+        const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
         auto evidence = nlohmann::json::object();
         if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
         const auto waits_for =
             outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
         experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
+        if (durable_) experiment_.observe("durable_synchronous", judge_durability(stage));
     }
 
     // What a power cut in this moment would keep of all that was ever written to the disk.
