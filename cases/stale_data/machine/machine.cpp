@@ -202,7 +202,7 @@ class Sequence {
     }
 
     // What a step that is announced is to do, in a thread of its own.
-    std::function<void()> announce(WrittenFile& file, const Step& step) {
+    [[nodiscard]] std::function<void()> announce(WrittenFile& file, const Step& step) const {
         const auto modes = fallocate::all_modes();
         const auto mode = std::ranges::find(modes, step.mode, &fallocate::Mode::flags);
         switch (step.action) {
