@@ -8,7 +8,7 @@ namespace {
 void run(Experiment& experiment) {
     CrashTest test{experiment};
     auto& file = test.create();
-    for (std::uint64_t i = 0; i < 8; ++i) file.write_dsync({i * 8 * KiB, (i + 1) * 8 * KiB});
+    for (std::uint64_t i = 0; i < 8; ++i) file.write_durably(SyncWay::direct_o_dsync, {i * 8 * KiB, (i + 1) * 8 * KiB});
     test.cut_power();
 }
 

@@ -21,7 +21,7 @@ void run(Experiment& experiment) {
         direct.fdatasync();
         buffered.write_buffered(sector(i));
         buffered.fdatasync();
-        dsync.write_dsync(sector(i));
+        dsync.write_durably(SyncWay::direct_o_dsync, sector(i));
     }
     test.cut_power();
 }

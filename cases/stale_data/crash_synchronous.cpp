@@ -8,12 +8,12 @@ namespace {
 void run(Experiment& experiment) {
     CrashTest test{experiment};
     auto& file = test.create();
-    file.write_buffered_dsync({0, 16 * KiB});
-    file.write_o_sync({16 * KiB, 24 * KiB});
-    file.write_buffered_dsync({4 * KiB, 8 * KiB});
+    file.write_durably(SyncWay::rwf_dsync, {0, 16 * KiB});
+    file.write_durably(SyncWay::o_sync, {16 * KiB, 24 * KiB});
+    file.write_durably(SyncWay::rwf_dsync, {4 * KiB, 8 * KiB});
     file.truncate(64 * KiB);
-    file.write_buffered_dsync({32 * KiB, 36 * KiB});
-    file.write_o_sync({48 * KiB, 56 * KiB});
+    file.write_durably(SyncWay::rwf_dsync, {32 * KiB, 36 * KiB});
+    file.write_durably(SyncWay::o_sync, {48 * KiB, 56 * KiB});
     (void)file.allocate_synchronously(0, {64 * KiB, 96 * KiB});
     file.write_direct({8 * KiB, 12 * KiB});
     file.write_buffered({24 * KiB, 28 * KiB});

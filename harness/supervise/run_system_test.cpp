@@ -142,7 +142,8 @@ TEST(Run, OfAllCasesLeavesNothingBehind) {
                                       .arguments = {"run", "--filesystem", "ext4", "--jobs", "2", "--results", file},
                                       .output = output.get()});
     EXPECT_EQ(child.wait().status, 0);
-    EXPECT_EQ(Traces::now(), before) << Traces::now().since(before);
+    // What a test before this one has left to the kernel may have gone meanwhile.
+    EXPECT_EQ(Traces::now().since(before), "");
     const auto results = read_result_file(file);
     EXPECT_GE(results.cases.size(), 90U);
     for (const auto& result : results.cases)

@@ -42,6 +42,7 @@ class Interview {
             ask_nowait();
             ask_uring();
             ask_synchronous();
+            experiment_.observe("content", content_);
         } catch (const Stage::Refused& refused) {
             experiment_.observe("preallocated", error_name(refused.error));
             return;
@@ -75,8 +76,14 @@ class Interview {
         const auto expected = size_after(scene_);
         experiment_.observe("size_after", size == expected ? nlohmann::json("right") : nlohmann::json(size),
                             {{"bytes", size}, {"expected", expected}});
-        experiment_.observe("content", judge_file(stage.file().path(), stage.content()));
+        judge(stage, "io_submit");
         if (durable_) experiment_.observe("durable", judge_durability(stage));
+    }
+
+    void judge(const Stage& stage, std::string_view how) {
+        if (const auto found = judge_file(stage.file().path(), stage.content());
+            found != "right" && content_ == "right")
+            content_ = fmt::format("{} (after {})", found, how);
     }
 
     void observe_submission(const Outcome& outcome) {
@@ -107,16 +114,26 @@ class Interview {
         for (int i = 0; i < attempts && (answer.empty() || answer == "EAGAIN"); ++i) {
             auto stage = new_stage();
             answer = describe_nowait(perform(disk(), stage, with(*aio_, RWF_NOWAIT)));
+            judge(stage, "io_submit with RWF_NOWAIT");
         }
         experiment_.observe("nowait", answer);
     }
 
-    static std::string describe_nowait(const Outcome& outcome) {
+    [[nodiscard]] std::string describe_nowait(const Outcome& outcome) const {
         if (outcome.blocks) return "blocks";
         if (outcome.taken < 0) return error_name(static_cast<int>(-outcome.taken));
-        for (const auto result : outcome.results)
+        return describe_results(outcome).value_or("completes");
+    }
+
+    // Of the writes that were taken: nothing where each of them is complete.
+    [[nodiscard]] std::optional<std::string> describe_results(const Outcome& outcome) const {
+        for (std::size_t i = 0; i < outcome.results.size(); ++i) {
+            const auto result = outcome.results[i];
+            const auto length = scene_.writes.at(i).length();
             if (result < 0) return error_name(static_cast<int>(-result));
-        return "completes";
+            if (result != static_cast<std::int64_t>(length)) return fmt::format("{} of {} bytes", result, length);
+        }
+        return std::nullopt;
     }
 
     void ask_uring() {
@@ -132,7 +149,10 @@ class Interview {
             const auto way = uring_way();
             const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
             if (durable_ && kept == "yes") kept = judge_durability(stage);
-            answer = outcome.blocks ? "blocks" : outcome.punted ? "punted" : "inline";
+            answer = describe_results(outcome).value_or(outcome.blocks   ? "blocks"
+                                                        : outcome.punted ? "punted"
+                                                                         : "inline");
+            judge(stage, "io_uring");
             if (!outcome.worker_stack.empty()) evidence["worker_stack"] = outcome.worker_stack;
         }
         if (answer != "punted") evidence.clear();
@@ -149,6 +169,7 @@ class Interview {
         const auto waits_for =
             outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
         experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
+        judge(stage, "pwritev2");
         if (durable_) experiment_.observe("durable_synchronous", judge_durability(stage));
     }
 
@@ -179,6 +200,7 @@ class Interview {
     std::unique_ptr<Way> earlier_ = scene_.earlier.empty() ? synchronous_way() : aio_way();
     std::uint32_t next_stage_ = 1;
     std::optional<std::vector<std::uint64_t>> durable_;
+    std::string content_ = "right";
 };
 
 }  // namespace

@@ -122,7 +122,7 @@ class Performer {
     long submit() {
         const auto& scene = stage_.scene();
         const bool at_rest = scene.earlier.empty() || scene.earlier_elsewhere;
-        if (times_are_free_ && at_rest && scene.meanwhile == Meanwhile::nothing) stage_.touch();
+        if (times_are_free_ && at_rest && !scene.old_times && scene.meanwhile == Meanwhile::nothing) stage_.touch();
         return way_.submit(writes_);
     }
 

@@ -24,6 +24,8 @@ enum class Meanwhile {
 struct Scene {
     /// In which the file is, written directly and synced.
     FileState file{};
+    /// Its times are years old, so that a write has them to change. Otherwise they are set right before.
+    bool old_times = false;
     /// Besides O_RDWR | O_DIRECT: O_DSYNC, O_APPEND.
     int open_flags = 0;
     /// Of the writes that are asked about, as in pwritev2(2): RWF_DSYNC, RWF_APPEND.

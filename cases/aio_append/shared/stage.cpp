@@ -1,6 +1,7 @@
 #include "cases/aio_append/shared/stage.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -47,6 +48,11 @@ Stage::Stage(const std::filesystem::path& root, const Scene& scene, std::uint32_
             throw Refused{error};
     }
     expect_state(content_, scene.file, generation_before);
+    if (scene.old_times) {
+        constexpr std::array<timespec, 2> year_2001{
+            {{.tv_sec = 1'000'000'000, .tv_nsec = 0}, {.tv_sec = 1'000'000'000, .tv_nsec = 0}}};
+        checked(::futimens(file().descriptor(), year_2001.data()), "futimens of " + file().path().string());
+    }
     file().sync_filesystem();
 }
 

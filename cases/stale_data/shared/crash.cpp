@@ -183,18 +183,20 @@ void CrashTest::judge_behind(const std::filesystem::path& root, const WrittenFil
 void CrashTest::judge(std::span<const std::uint64_t> keep, std::uint64_t cut) {
     // The same state, promised by then or not: what was promised later is judged as well.
     if (!tried_.insert({cut, {keep.begin(), keep.end()}}).second) return;
-    ++states_;
     const auto state = fmt::format("power cut after write {} of {}, {} of them kept", cut - begin_,
                                    log_length() - begin_, keep.size());
+    judge_disk(disk_.crash_state(keep), cut, state);
+}
+
+void CrashTest::judge_disk(std::unique_ptr<Disk> disk, std::uint64_t cut, const std::string& state) {
+    ++states_;
     try {
-        DisposableFilesystem crashed{experiment_.recipe(), disk_.crash_state(keep)};
+        DisposableFilesystem crashed{experiment_.recipe(), std::move(disk)};
         for (const auto& file : files_)
             if (file.has_name_) judge_file(crashed.root(), file, cut, state);
         for (const auto& file : files_)
             if (file.has_name_) judge_behind(crashed.root(), file, cut, state);
-        // Most of a state's time is the checker's, and damage seldom comes alone.
-        constexpr std::uint64_t checked_one_in = 3;
-        if (states_ % checked_one_in != 0) return;
+        if (states_ % checked_one_in_ != 0) return;
         if (const auto report = crashed.finish(); report.damaged)
             damaged_.push_back(fmt::format("{}: {}: {}", state, report.command, report.output));
     } catch (const Failure& failure) {
@@ -230,13 +232,25 @@ void CrashTest::cut_power() {
     for (const auto cut : spread(after_writes, last_alone_states)) cut_power_at(log, cut, Kept::last, random);
     for (std::size_t i = 0; i < random_states; ++i)
         cut_power_at(log, begin_ + random() % (end - begin_ + 1), Kept::random, random);
+    observe(start);
+}
+
+void CrashTest::cut_power_at_promises() {
+    const auto log = disk_.served().log();
+    std::mt19937_64 random{experiment_.seed()};
+    const auto start = std::chrono::steady_clock::now();
+    for (const auto cut : promises()) cut_power_at(log, cut, Kept::certain, random);
+    observe(start);
+}
+
+void CrashTest::observe(std::chrono::steady_clock::time_point start) const {
     std::set<std::vector<std::uint64_t>> disks;
     for (const auto& [cut, keep] : tried_) disks.insert(keep);
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     auto evidence = nlohmann::json{{"states", states_},
                                    {"distinct_disks", disks.size()},
                                    {"ms_for_each", taken.count() / static_cast<double>(states_)},
-                                   {"log", end - begin_}};
+                                   {"log", log_length() - begin_}};
     observe_findings(experiment_, findings_, evidence);
     const auto observe = [&](const char* name, const std::vector<std::string>& states) {
         evidence["first"] = states.empty() ? std::string{} : states.front();

@@ -1,10 +1,12 @@
 // What a power cut can leave, of a workload that was carried out on a held disk.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -21,6 +23,7 @@
 #include "fixtures/base/aligned_buffer.h"
 #include "fixtures/io/file.h"
 #include "fixtures/io/reader.h"
+#include "fixtures/io/sync_way.h"
 #include "fixtures/io/write_way.h"
 #include "fixtures/pattern/oracle.h"
 
@@ -47,12 +50,9 @@ class CrashTest {
         void write_buffered(Range range);
         /// As write_direct. False where there is no space (ENOSPC).
         [[nodiscard]] bool write_direct_if_space(Range range);
-        /// With O_DIRECT and RWF_DSYNC; the promise holds from when it returns, for this and all before it, so use it only
-        /// where everything before it was promised.
-        void write_dsync(Range range);
-        /// The same through the page cache, with RWF_DSYNC and on a descriptor of O_SYNC.
-        void write_buffered_dsync(Range range);
-        void write_o_sync(Range range);
+        /// In a way that promises what it has written, and so all before it: use it only where everything before it was
+        /// promised. False where there is no such way, and nothing was written.
+        bool write_durably(SyncWay way, Range range);
         /// fallocate(2) with 0 or KEEP_SIZE; with a mode that turns the range into zeros. False where the filesystem does
         /// not have the mode.
         [[nodiscard]] bool allocate(int mode, Range range);
@@ -65,11 +65,19 @@ class CrashTest {
         void truncate(std::uint64_t size);
         /// The end of file, as far as calls have returned.
         [[nodiscard]] std::uint64_t size() const { return size_; }
+        /// From here on all calls but direct writes and syncs of others are made on a descriptor of O_SYNC.
+        void reopen_synchronously();
+        /// A call has returned that promises by itself what it did, and all before it was promised.
+        void promise_all() { promise(calls_so_far()); }
+        /// sync_file_range(2) of a range, to its end: it promises nothing.
+        void start_writeback(Range range);
         /// FICLONE: all that `source` holds. False where the filesystem does not have it.
         [[nodiscard]] bool clone(const WrittenFile& source);
         /// rename(2) to the name of `replaced`, and fsync of the directory: what is under that name then is one of the
         /// two, whole, and from the sync on it is this one.
         void rename_over(WrittenFile& replaced);
+        /// rename(2) alone: what is under that name then is one of the two, whole.
+        void rename_over_unsynced(WrittenFile& replaced);
         /// Sync what was asked for of this file. The promise holds from when they return.
         void fsync();
         void fdatasync();
@@ -136,7 +144,6 @@ class CrashTest {
         [[nodiscard]] bool copied(const WrittenFile& source, std::uint64_t from, Range range, int error);
         [[nodiscard]] std::vector<std::byte> content(Reading reading) const;
         void write(const File& file, Range range);
-        void write_synchronously(const File& file, Range range, int flags);
         [[nodiscard]] bool fallocate(int mode, Range range);
         // What was asked for last: whether it was done. Throws SystemFailure where it failed otherwise than by not being
         // there.
@@ -172,6 +179,15 @@ class CrashTest {
     /// Observes `stale`, `lost` and `unreadable` as all cases of this family do, and `unmountable` and `damaged` (by
     /// fsck, which looks at one in three): how many states.
     void cut_power();
+    /// Cuts the power in each moment in which something had just been promised, with what flushes had covered by then and
+    /// nothing else. Observes what cut_power does.
+    void cut_power_at_promises();
+    /// Cuts the power, lets the filesystem recover, cuts the power again while it does, and after something more was
+    /// written and synced. Observes what cut_power does, and `afterwards`: "there", or what is wrong with what was written
+    /// then.
+    void cut_power_in_recovery();
+    /// fsck is to look at every state, not at one in three.
+    void check_all_states() { checked_one_in_ = 1; }
     /// One power cut after `cut` entries of the disk's log, which is given as it is by now.
     void cut_power_at(const WriteLog& log, std::uint64_t cut, Kept kept, std::mt19937_64& random);
     /// The length of the log before the files were written to.
@@ -185,11 +201,15 @@ class CrashTest {
  private:
     [[nodiscard]] std::uint64_t log_length() const;
     void judge(std::span<const std::uint64_t> keep, std::uint64_t cut);
+    void judge_disk(std::unique_ptr<Disk> disk, std::uint64_t cut, const std::string& state);
+    void cut_recovery(std::uint64_t cut, std::span<const std::uint64_t> keep, std::string& afterwards,
+                      std::mt19937_64& random);
     void judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                     std::string_view state);
     void judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                       std::string_view state);
     [[nodiscard]] std::vector<std::uint64_t> promises() const;
+    void observe(std::chrono::steady_clock::time_point start) const;
     // After so many of its calls, as far as they had begun at `cut`.
     [[nodiscard]] static CrashModel model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size,
                                           std::size_t calls = std::numeric_limits<std::size_t>::max());
@@ -203,6 +223,8 @@ class CrashTest {
     std::vector<std::string> damaged_;
     std::set<std::pair<std::uint64_t, std::vector<std::uint64_t>>> tried_;
     std::uint64_t states_ = 0;
+    // Most of a state's time is the checker's, and damage seldom comes alone.
+    std::uint64_t checked_one_in_ = 3;
 };
 
 }  // namespace holdfast

@@ -104,6 +104,25 @@ void CrashTest::WrittenFile::rename_over(WrittenFile& replaced) {
     replaced.replaced_->promised = test_.log_length();
 }
 
+// Seen under the new name, it is as it was then.
+void CrashTest::WrittenFile::rename_over_unsynced(WrittenFile& replaced) {
+    const auto& root = test_.experiment_.filesystem().root();
+    promise_all();
+    constexpr auto never = std::numeric_limits<std::uint64_t>::max();
+    replaced.replaced_ = Replacement{this, test_.log_length(), never};
+    has_name_ = false;
+    std::filesystem::rename(root / name_, root / replaced.name_);
+}
+
+void CrashTest::WrittenFile::reopen_synchronously() { buffered_ = File::open(buffered_.path(), O_RDWR | O_SYNC); }
+
+void CrashTest::WrittenFile::start_writeback(Range range) {
+    checked(::sync_file_range(buffered_.descriptor(), static_cast<off64_t>(range.begin),
+                              static_cast<off64_t>(range.length()),
+                              SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER),
+            "sync_file_range of " + name_);
+}
+
 bool CrashTest::WrittenFile::allocate(int mode, Range range) { return fallocate(mode, range); }
 
 bool CrashTest::WrittenFile::zero(int mode, Range range) {
@@ -113,22 +132,17 @@ bool CrashTest::WrittenFile::zero(int mode, Range range) {
     return done;
 }
 
-void CrashTest::WrittenFile::write_dsync(Range range) { write_synchronously(direct_, range, RWF_DSYNC); }
-void CrashTest::WrittenFile::write_buffered_dsync(Range range) { write_synchronously(buffered_, range, RWF_DSYNC); }
-void CrashTest::WrittenFile::write_o_sync(Range range) {
-    write_synchronously(File::open(test_.experiment_.filesystem().root() / name_, O_RDWR | O_SYNC), range, 0);
-}
-
-void CrashTest::WrittenFile::write_synchronously(const File& file, Range range, int flags) {
-    AlignedBuffer bytes{range.length()};
-    fill_data(bytes.bytes(), {number_, ++generation_}, range.begin);
-    note(Event::Kind::write, range, generation_);
-    const iovec vector{bytes.bytes().data(), bytes.size()};
-    const auto written = checked(::pwritev2(file.descriptor(), &vector, 1, static_cast<off_t>(range.begin), flags),
-                                 "a synchronous write to " + name_);
-    if (static_cast<std::uint64_t>(written) != range.length()) throw Failure("a short synchronous write to " + name_);
+bool CrashTest::WrittenFile::write_durably(SyncWay way, Range range) {
+    const auto bytes = begin_write(range);
+    const auto error = holdfast::write_durably(way, buffered_.path(), range.begin, bytes.bytes());
+    if (!error) {
+        events_.pop_back();
+        return false;
+    }
+    if (*error != 0) throw SystemFailure(fmt::format("{} to {}", describe(way), name_), *error);
     size_ = std::max(size_, range.end);
     promise(calls_so_far());
+    return true;
 }
 
 void CrashTest::WrittenFile::truncate(std::uint64_t size) {

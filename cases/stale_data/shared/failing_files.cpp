@@ -64,6 +64,10 @@ void FailingFiles::note_answer(const std::string& what, std::int64_t result) {
                                   result < 0 ? error_name(static_cast<int>(-result)) : std::to_string(result), what));
 }
 
+void FailingFiles::note_late_answer(const std::string& what, std::int64_t result) {
+    if (result != 0) note_wrong_answer(fmt::format("{} for a {}", error_name(static_cast<int>(-result)), what));
+}
+
 void FailingFiles::judge(const FileContent& content) { judge_whole_file(path(content), content, findings_); }
 
 void FailingFiles::judge_all() {

@@ -41,6 +41,8 @@ class FailingFiles {
     [[nodiscard]] static AlignedBuffer data(const FileContent& content, Range range, std::uint32_t generation);
 
     void note_answer(const std::string& what, std::int64_t result);
+    /// Of who was told before, or came after all had been told: 0.
+    void note_late_answer(const std::string& what, std::int64_t result);
     void note_wrong_answer(std::string what) { wrong_answers_.push_back(std::move(what)); }
     void note_wrong_size(std::string what) { wrong_sizes_.push_back(std::move(what)); }
 

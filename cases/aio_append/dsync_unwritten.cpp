@@ -1,0 +1,34 @@
+// Writes into an unwritten extent below end of file through a descriptor that is O_DSYNC.
+// Contract: io_submit(2) returns while its own write is still held, and a power cut after its completion loses nothing.
+#include <fcntl.h>
+
+#include "cases/aio_append/shared/ask.h"
+
+namespace holdfast::cases {
+namespace {
+
+void run(Experiment& experiment) {
+    const auto block = direct_write_unit(experiment.filesystem());
+    ask(experiment, {.file = {.written = 4 * block, .allocated = FileState::Allocation{0, {4 * block, 16 * block}}},
+                     .open_flags = O_DSYNC,
+                     .writes = {{8 * block, 9 * block}}});
+}
+
+}  // namespace
+
+extern const Case aio_append_dsync_unwritten;
+const Case aio_append_dsync_unwritten{
+    .name = "aio_append.dsync_unwritten",
+    .summary =
+        "asks whether io_submit waits for an O_DSYNC write into a preallocated block, and whether its completion keeps "
+        "its promise",
+    .method =
+        "As aio_append.unwritten, on a file opened with O_DSYNC: what a database does with a preallocated log. In the "
+        "moment in which the completion is seen, the disk's log says what a power cut would leave if everything were "
+        "lost that no flush had covered; a filesystem with just that is mounted, and must have the data.",
+    .needs = aio_append_needs(),
+    .disk = aio_append_disk,
+    .run = run,
+};
+
+}  // namespace holdfast::cases
