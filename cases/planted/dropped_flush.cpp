@@ -8,12 +8,16 @@ namespace holdfast::cases {
 
 extern const Case stale_data_crash_overwrite;
 extern const Case stale_data_crash_random_calls;
+extern const Case stale_data_crash_sync_ways;
+extern const Case stale_data_crash_many_extents;
 
 namespace {
 
 constexpr std::array asked{
     Asked{&stale_data_crash_overwrite, "lost"},
     Asked{&stale_data_crash_random_calls, "lost"},
+    Asked{&stale_data_crash_sync_ways, "lost"},
+    Asked{&stale_data_crash_many_extents, "lost"},
 };
 
 void run(Experiment& experiment) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "cases/stale_data/shared/crash.h"
+#include "fixtures/filesystem/allocation_units.h"
 
 namespace holdfast::cases {
 namespace {
@@ -14,6 +15,8 @@ constexpr int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 void run(Experiment& experiment) {
     CrashTest test{experiment};
     test.check_all_states();
+    // Smaller ranges cannot be moved there (EINVAL).
+    const bool moves = 16 * KiB % allocation_units(experiment.filesystem()).cluster == 0;
     auto& other = test.create();
     const auto commit = [&] {
         other.write_buffered({other.size(), other.size() + 4 * KiB});
@@ -23,7 +26,7 @@ void run(Experiment& experiment) {
         auto& file = test.create();
         file.write_buffered({79 * KiB, 136 * KiB});
         (void)file.allocate(0, {45 * KiB, 91 * KiB});
-        (void)file.collapse({112 * KiB, 128 * KiB});
+        if (moves) (void)file.collapse({112 * KiB, 128 * KiB});
         file.write_buffered({249 * KiB, 256 * KiB});
         (void)file.zero(zero_and_keep, {131 * KiB, 159 * KiB});
         if (file.size() >= 144 * KiB) file.store({133 * KiB, 143 * KiB});
@@ -42,13 +45,13 @@ void run(Experiment& experiment) {
     {
         auto& file = test.create();
         file.write_buffered({0, 90 * KiB});
-        (void)file.insert({16 * KiB, 48 * KiB});
+        if (moves) (void)file.insert({16 * KiB, 48 * KiB});
         file.truncate(60 * KiB);
         (void)file.allocate(FALLOC_FL_KEEP_SIZE, {50 * KiB, 130 * KiB});
         commit();
         file.truncate(61 * KiB);
         file.write_buffered({100 * KiB, 101 * KiB});
-        (void)file.collapse({0, 32 * KiB});
+        if (moves) (void)file.collapse({0, 32 * KiB});
         commit();
     }
     test.cut_power();

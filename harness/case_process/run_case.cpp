@@ -40,6 +40,31 @@ constexpr std::uint64_t largest_held_disk = 64 * GiB;
 
 bool can_be_held(const Recipe& recipe) { return recipe.size <= largest_held_disk && !find_missing_feature("fuse"); }
 
+// Tells from when to when the kernel's log means the disk of the case.
+class TimeOfDisk {
+ public:
+    explicit TimeOfDisk(const Tell& tell) : tell_(tell) {}
+
+    void begin(const Disk& disk) {
+        (void)log_.read_new();
+        device_ = {.name = device_name(disk.device_path()), .after = log_.last_sequence()};
+        kind_ = disk.kind();
+        tell_(message::device(device_, kind_));
+    }
+    // While it is still attached.
+    void end() {
+        (void)log_.read_new();
+        device_.until = log_.last_sequence();
+        tell_(message::device(device_, kind_));
+    }
+
+ private:
+    const Tell& tell_;
+    KernelLog log_;
+    DeviceInLog device_;
+    std::string kind_;
+};
+
 }  // namespace
 
 DiskKind disk_kind_for(const Case& one, const Recipe& recipe) {
@@ -60,13 +85,16 @@ void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directo
               const Tell& tell) {
     try {
         tell(message::phase(phase_mkfs));
-        KernelLog log;
-        const auto attached = [&](const Disk& disk) {
-            (void)log.read_new();
-            tell(message::device({.name = device_name(disk.device_path()), .after = log.last_sequence()}, disk.kind()));
-        };
-        DisposableFilesystem filesystem{recipe, directory, disk_kind_for(one, recipe), attached};
-        run_and_check(one, filesystem, options, tell);
+        TimeOfDisk time{tell};
+        DisposableFilesystem filesystem{recipe, directory, disk_kind_for(one, recipe),
+                                        [&](const Disk& disk) { time.begin(disk); }};
+        try {
+            run_and_check(one, filesystem, options, tell);
+        } catch (...) {
+            time.end();
+            throw;
+        }
+        time.end();
     } catch (const std::exception& error) {
         tell(message::broken(error.what()));
     }

@@ -11,7 +11,7 @@ namespace message {
 
 nlohmann::json phase(std::string_view phase) { return {{"phase", phase}}; }
 nlohmann::json device(const DeviceInLog& device, std::string_view disk) {
-    return {{"device", {{"name", device.name}, {"after", device.after}, {"disk", disk}}}};
+    return {{"device", {{"name", device.name}, {"after", device.after}, {"until", device.until}, {"disk", disk}}}};
 }
 nlohmann::json observation(const Observation& observation) { return {{"observation", observation.to_json()}}; }
 nlohmann::json skipped(std::string_view why) { return {{"skipped", why}}; }
@@ -50,7 +50,7 @@ void CaseReport::take(const nlohmann::json& message) {
 }
 
 void CaseReport::take_device(const nlohmann::json& value) {
-    device = {.name = value.at("name"), .after = value.at("after")};
+    device = {.name = value.at("name"), .after = value.at("after"), .until = value.at("until")};
     disk = value.at("disk");
 }
 

@@ -123,7 +123,7 @@ TEST(Planted, ADiskThatDropsDataIsSeenByEveryCase) {
 
 TEST(Planted, ADiskThatIgnoresFlushesIsSeenByEveryCase) {
     if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
-    expect_all_fail(planted("dropped_flush"), 2);
+    expect_all_fail(planted("dropped_flush"), 4);
 }
 
 TEST(Planted, DamagedFilesystemIsCrash) {

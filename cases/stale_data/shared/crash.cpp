@@ -156,7 +156,8 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
     const bool may_be_old = !replaced || cut <= replaced->promised;
     auto findings = judge_as(may_be_old ? file : *replaced->by);
     if (may_be_old && replaced && cut >= replaced->asked && !findings.none())
-        if (const auto as_new = judge_as(*replaced->by); as_new.none()) findings = as_new;
+        if (const auto as_new = judge_as(*replaced->by); as_new.none() || as_new.stale() < findings.stale())
+            findings = as_new;
     findings_.merge(findings);
 }
 

@@ -47,6 +47,7 @@ void CrashTest::cut_recovery(std::uint64_t cut, std::span<const std::uint64_t> k
     const auto recovered = crashed.served().log_length();
     write_afterwards(filesystem.root());
     const auto log = crashed.served().log();
+    filesystem.unmount();
 
     constexpr std::uint64_t moments = 4;
     for (std::uint64_t i = 0; i < moments; ++i)
