@@ -33,7 +33,7 @@ const std::array asked{
     Asked{&fallocate_limits, "across large offsets"},
     Asked{&fallocate_metadata, "mtime"},
     Asked{&fallocate_seek_and_map, "mapping"},
-    Asked{&fallocate_survives_power_cut, "after a sync"},
+    Asked{&fallocate_survives_power_cut, "after fsync"},
     Asked{&fallocate_swap_file, "while it is swapped to"},
     Asked{&fallocate_unaligned, "files"},
 };

@@ -129,8 +129,7 @@ class UserMemory {
         meet_itself();
         experiment_.observe("own memory", wrong_.empty() ? "right" : wrong_.front(), {{"all", wrong_}});
         experiment_.filesystem().remount();
-        for (std::size_t i = 0; i < contents_.size(); ++i)
-            judge_whole_file(path(contents_[i].file()), contents_[i], findings_);
+        for (const auto& content : contents_) judge_whole_file(path(content.file()), content, findings_);
         observe_findings(experiment_, findings_, {{"files", contents_.size()}});
     }
 
