@@ -81,11 +81,12 @@ Deduplicated deduplicate(const Content& source, std::uint64_t from, std::uint64_
     const auto out = target.open();
     alignas(file_dedupe_range) std::array<std::byte, sizeof(file_dedupe_range) + sizeof(file_dedupe_range_info)>
         memory{};
-    auto* const request = new (memory.data()) file_dedupe_range{};
+    // As the call wants them: the one behind the other.
+    auto* const request = reinterpret_cast<file_dedupe_range*>(memory.data());
     request->src_offset = from;
     request->src_length = length;
     request->dest_count = 1;
-    auto* const info = new (memory.data() + sizeof(file_dedupe_range)) file_dedupe_range_info{};
+    auto* const info = reinterpret_cast<file_dedupe_range_info*>(memory.data() + sizeof(file_dedupe_range));
     info->dest_fd = out.descriptor();
     info->dest_offset = to;
     if (::ioctl(in.descriptor(), FIDEDUPERANGE, request) != 0) return {.error = errno};
