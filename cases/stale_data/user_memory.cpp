@@ -126,6 +126,7 @@ class UserMemory {
                     write_from(way, memory, place, fmt::format("{} from {} {}", way.name, memory_name, place_name));
                 }
         experiment_.observe("answers", wrong_.empty() ? "right" : wrong_.front(), {{"all", wrong_}});
+        wrong_.clear();
         meet_itself();
         experiment_.observe("own memory", wrong_.empty() ? "right" : wrong_.front(), {{"all", wrong_}});
         experiment_.filesystem().remount();
@@ -138,7 +139,7 @@ class UserMemory {
         return root_ / fmt::format("file-{}", number);
     }
 
-    // Eight blocks of data and as many of hole, and an end that no block ends at where that is possible.
+    // Eight blocks of data and as many of hole.
     FileContent& create() {
         const auto number = static_cast<std::uint32_t>(contents_.size() + 1);
         auto& content = contents_.emplace_back(number);
@@ -242,7 +243,7 @@ class UserMemory {
         return {content, File::open(path(content.file()), O_RDWR | flags), std::move(data)};
     }
 
-    // To two blocks further on, half over itself; or onto itself.
+    // To eight blocks further on, or onto itself.
     void move_within(bool cold, int flags, bool same_place) {
         auto [content, file, data] = own(cold, flags);
         const auto to = same_place ? 0 : 8 * unit_;

@@ -1,11 +1,9 @@
 // What a crash test does to its files, and remembers.
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <libaio.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -167,18 +165,8 @@ bool CrashTest::WrittenFile::allocate_synchronously(int mode, Range range) {
 }
 
 void CrashTest::WrittenFile::aio_fdsync() {
-    io_context_t context = nullptr;
-    if (const int error = ::io_setup(1, &context); error < 0) throw SystemFailure("io_setup", -error);
-    iocb request{};
-    ::io_prep_fdsync(&request, buffered_.descriptor());
-    std::array requests{&request};
-    io_event event{};
-    const int taken = ::io_submit(context, 1, requests.data());
-    if (taken == 1) ::io_getevents(context, 1, 1, &event, nullptr);
-    ::io_destroy(context);
-    if (taken != 1) throw SystemFailure("io_submit of an fdatasync of " + name_, taken < 0 ? -taken : EAGAIN);
-    if (const auto result = static_cast<long>(event.res); result != 0)
-        throw SystemFailure("an asynchronous fdatasync of " + name_, static_cast<int>(-result));
+    if (const int error = sync_by_aio(buffered_, true); error != 0)
+        throw SystemFailure("an asynchronous fdatasync of " + name_, error);
     promise(calls_so_far());
 }
 
