@@ -18,6 +18,7 @@
 
 #include "cases/case.h"
 #include "cases/experiment.h"
+#include "cases/fallocate/shared/mode.h"
 #include "cases/fallocate/shared/scene.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/probe/extents.h"
@@ -27,8 +28,6 @@ namespace holdfast::cases {
 using namespace holdfast::fallocate;
 
 namespace {
-
-constexpr int write_zeroes = 0x80;  // FALLOC_FL_WRITE_ZEROES, younger than our headers
 
 constexpr std::array allocating{
     Scene{"data and holes, past the end", "DDHHDD", {1, 0}, {9, 0}},
@@ -74,31 +73,23 @@ constexpr std::array unsharing{
     Scene{"nothing shared", "DDDDDD", {1, 0}, {3, 0}},
 };
 
-struct Mode {
-    std::string_view name;
-    int flags;
-    std::span<const Scene> scenes;
-    void (*apply)(FileModel& model, std::uint64_t offset, std::uint64_t length);
-};
-
-const std::array modes{
-    Mode{"default", 0, allocating, [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.allocate(o, l, false); }},
-    Mode{"KEEP_SIZE", FALLOC_FL_KEEP_SIZE, allocating,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.allocate(o, l, true); }},
-    Mode{"PUNCH_HOLE|KEEP_SIZE", FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, punching,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.punch(o, l); }},
-    Mode{"ZERO_RANGE", FALLOC_FL_ZERO_RANGE, zeroing,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.zero(o, l, false); }},
-    Mode{"ZERO_RANGE|KEEP_SIZE", FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, zeroing,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.zero(o, l, true); }},
-    Mode{"COLLAPSE_RANGE", FALLOC_FL_COLLAPSE_RANGE, collapsing,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.collapse(o, l); }},
-    Mode{"INSERT_RANGE", FALLOC_FL_INSERT_RANGE, inserting,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.insert(o, l); }},
-    Mode{"UNSHARE_RANGE", FALLOC_FL_UNSHARE_RANGE, unsharing, [](FileModel&, std::uint64_t, std::uint64_t) {}},
-    Mode{"WRITE_ZEROES", write_zeroes, zeroing,
-         [](FileModel& m, std::uint64_t o, std::uint64_t l) { m.write_zeroes(o, l); }},
-};
+std::span<const Scene> scenes_of(const Mode& mode) {
+    switch (mode.flags & ~FALLOC_FL_KEEP_SIZE) {
+        case FALLOC_FL_PUNCH_HOLE:
+            return punching;
+        case FALLOC_FL_ZERO_RANGE:
+        case write_zeroes:
+            return zeroing;
+        case FALLOC_FL_COLLAPSE_RANGE:
+            return collapsing;
+        case FALLOC_FL_INSERT_RANGE:
+            return inserting;
+        case FALLOC_FL_UNSHARE_RANGE:
+            return unsharing;
+        default:
+            return allocating;
+    }
+}
 
 constexpr std::string_view works = "works";
 
@@ -192,10 +183,10 @@ void run(Experiment& experiment) {
     DisposableFilesystem& filesystem = experiment.filesystem();
     const AllocationUnits units = allocation_units(filesystem);
     std::uint32_t number = 0;
-    for (const Mode& mode : modes) {
+    for (const Mode& mode : all_modes()) {
         const auto next_path = [&] { return filesystem.root() / fmt::format("file-{}", ++number); };
         std::vector<Played> all;
-        for (const Scene& scene : mode.scenes) {
+        for (const Scene& scene : scenes_of(mode)) {
             const auto path = next_path();
             all.push_back(play(mode, scene, path, number, units));
         }

@@ -154,8 +154,8 @@ class FailedWriteback {
         const auto log = files_.disk().log();
         return static_cast<std::uint64_t>(
             std::count_if(log.begin() + static_cast<std::ptrdiff_t>(since), log.end(), [&](const LogEntry& entry) {
-                if (entry.content.size() < sector_size) return false;
-                const auto identity = identify(std::span{entry.content}.first<sector_size>());
+                if (!entry.content || entry.content->size() < sector_size) return false;
+                const auto identity = identify(std::span{*entry.content}.first<sector_size>());
                 const auto* const data = std::get_if<Data>(&identity);
                 return data != nullptr && data->tag.file == content.file();
             }));

@@ -6,13 +6,10 @@
 #include <fmt/format.h>
 
 #include "cases/case.h"
+#include "cases/fallocate/shared/mode.h"
 #include "cases/stale_data/shared/judged_read.h"
 #include "cases/stale_data/shared/tracked_file.h"
 #include "fixtures/io/ageing.h"
-
-#ifndef FALLOC_FL_WRITE_ZEROES
-#define FALLOC_FL_WRITE_ZEROES 0x80  // linux/falloc.h since 6.17
-#endif
 
 namespace holdfast::cases {
 namespace {
@@ -86,7 +83,8 @@ bool zero_range_keep_size_then_grow(TrackedFile& file) {
 bool write_zeroes(TrackedFile& file) {
     file.write({0, 300'000});
     file.sync();
-    return file.zero(FALLOC_FL_WRITE_ZEROES, {1'000, 150'001}) && file.zero(FALLOC_FL_WRITE_ZEROES, {290'000, 400'000});
+    return file.zero(fallocate::write_zeroes, {1'000, 150'001}) &&
+           file.zero(fallocate::write_zeroes, {290'000, 400'000});
 }
 
 bool punch(TrackedFile& file) {

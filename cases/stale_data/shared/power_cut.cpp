@@ -12,7 +12,7 @@ std::vector<std::uint64_t> kept_of(const WriteLog& log, std::uint64_t cut, Kept 
         std::iota(keep.begin(), keep.end(), 0);
         return keep;
     }
-    auto certain = durable({log.begin(), log.begin() + static_cast<std::ptrdiff_t>(cut)});
+    auto certain = durable(std::span{log}.first(cut));
     if (kept == Kept::random) {
         for (std::uint64_t sequence = 0; sequence < cut; ++sequence)
             if (std::ranges::binary_search(certain, sequence) || random() % 2 == 0) keep.push_back(sequence);
