@@ -244,6 +244,20 @@ void CrashTest::cut_power_at_promises() {
     observe(start);
 }
 
+void CrashTest::cut_power_around(const std::function<bool(const LogEntry&)>& matters, std::size_t most) {
+    const auto log = disk_.served().log();
+    std::mt19937_64 random{experiment_.seed()};
+    std::vector<std::uint64_t> moments;
+    for (auto at = begin_; at < log.size(); ++at)
+        if (matters(log[at])) moments.push_back(at);
+    for (const auto at : spread(moments, most))
+        for (const auto cut : {at, at + 1})
+            for (const auto kept : {Kept::certain, Kept::last, Kept::all, Kept::random})
+                cut_power_at(log, cut, kept, random);
+    cut_power();
+    experiment_.observe({.name = "moments", .value = moments.size(), .unit = "writes"});
+}
+
 void CrashTest::observe(std::chrono::steady_clock::time_point start) const {
     std::set<std::vector<std::uint64_t>> disks;
     for (const auto& [cut, keep] : tried_) disks.insert(keep);

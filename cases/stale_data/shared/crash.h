@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <list>
 #include <memory>
@@ -186,6 +187,9 @@ class CrashTest {
     /// written and synced. Observes what cut_power does, and `afterwards`: "there", or what is wrong with what was written
     /// then.
     void cut_power_in_recovery();
+    /// As cut_power, and also before and after each of the writes for which `matters`, or of `most` of them, each with all
+    /// that can be left. Observes `moments`, too: how many of those writes there were.
+    void cut_power_around(const std::function<bool(const LogEntry&)>& matters, std::size_t most);
     /// fsck is to look at every state, not at one in three.
     void check_all_states() { checked_one_in_ = 1; }
     /// One power cut after `cut` entries of the disk's log, which is given as it is by now.
