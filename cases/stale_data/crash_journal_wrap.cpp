@@ -30,8 +30,8 @@ bool begins_with(const LogEntry& entry, std::uint8_t kind) {
     // What every block of a journal begins with that is none of the filesystem's own: magic number and kind.
     const std::array head{std::byte{0xC0}, std::byte{0x3B}, std::byte{0x39}, std::byte{0x98},
                           std::byte{},     std::byte{},     std::byte{},     std::byte{kind}};
-    return entry.kind == LogEntry::Kind::write && entry.content.size() >= head.size() &&
-           std::ranges::equal(std::span{entry.content}.first(head.size()), head);
+    return entry.kind == LogEntry::Kind::write && entry.content && entry.content->size() >= head.size() &&
+           std::ranges::equal(std::span{*entry.content}.first(head.size()), head);
 }
 bool is_journal_superblock(const LogEntry& entry) { return begins_with(entry, 4); }
 bool is_commit(const LogEntry& entry) { return begins_with(entry, 2); }
