@@ -31,7 +31,7 @@ void run(Experiment& experiment) {
         const auto end = file.size();
         file.write_durably(way, {end, end + sector});
     }
-    test.cut_power_at_promises();
+    test.cut_power_at_promises(2);
 }
 
 }  // namespace
@@ -46,8 +46,10 @@ const Case stale_data_crash_sync_ways{
         "seventeen "
         "ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in io_uring, O_SYNC, "
         "O_DSYNC, "
-        "RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. For the moment after each, a disk is made with just "
-        "what flushes had covered by then; it is mounted, so that the filesystem recovers, and what was promised must "
+        "RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. For the moment after two of each, at other places "
+        "from "
+        "way to way, a disk is made with just what flushes had covered by then; it is mounted, so that the filesystem "
+        "recovers, and what was promised must "
         "be there.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,

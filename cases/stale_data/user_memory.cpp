@@ -1,11 +1,13 @@
 // Writes from memory that is not there yet, or never will be, and reads into it.
 // Contract: a call that cannot take all of its memory transfers what comes before, or gives EFAULT, and says so (write(2));
 // the size, what lies behind what it returned, and what was there before are as if it had been asked for just that; it
-// returns, also where its memory is the very place that it writes to.
+// returns, also where its memory is the very place that it writes to. A direct write that fails may have written a part
+// (write(2), BUGS), but must not show what was on the disk before.
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +31,7 @@
 namespace holdfast::cases {
 namespace {
 
-constexpr std::uint64_t pages = 4;
+constexpr std::uint64_t blocks_written = 4;
 
 enum class Call { pwrite, rwf_append, aio, ring };
 struct Way {
@@ -52,12 +54,12 @@ enum class Memory {
     untouched,
     /// A mapping of another file of the filesystem, of which no page is in memory.
     cold_file,
-    /// Of which the third page cannot be read.
+    /// Which begins inside a page, and of which a part cannot be read: so a block of the file gets a part of it.
     torn
 };
 constexpr std::array memories{std::pair{Memory::untouched, "untouched memory"},
                               std::pair{Memory::cold_file, "a file that is not in memory"},
-                              std::pair{Memory::torn, "memory of which the third page cannot be read"}};
+                              std::pair{Memory::torn, "memory of which a part cannot be read"}};
 
 /// Where it goes.
 enum class Place { end, hole, data };
@@ -110,7 +112,7 @@ class UserMemory {
         : experiment_(experiment),
           root_(experiment.filesystem().root()),
           unit_(direct_write_unit(experiment.filesystem())),
-          length_(pages * unit_) {
+          length_(blocks_written * unit_) {
         age(root_, 4 * MiB, experiment.seed());
     }
 
@@ -128,8 +130,10 @@ class UserMemory {
         meet_itself();
         experiment_.observe("own memory", wrong_.empty() ? "right" : wrong_.front(), {{"all", wrong_}});
         experiment_.filesystem().remount();
-        for (const auto& content : contents_) judge_whole_file(path(content.file()), content, findings_);
+        for (const auto& content : contents_)
+            judge_whole_file(path(content.file()), content, torn_.contains(content.file()) ? in_torn_ : findings_);
         observe_findings(experiment_, findings_, {{"files", contents_.size()}});
+        observe_torn();
     }
 
  private:
@@ -150,6 +154,8 @@ class UserMemory {
         file.truncate(16 * unit_);
         content.resized(16 * unit_);
         file.sync();
+        // A part of a block that is not in memory must be read before it is written, or zeroed.
+        ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
         return content;
     }
 
@@ -165,15 +171,24 @@ class UserMemory {
         const auto source = memory == Memory::cold_file
                                 ? cold_file(data)
                                 : Descriptor{checked(::memfd_create("source", MFD_CLOEXEC), "memfd_create")};
-        if (memory != Memory::cold_file) checked(::pwrite(source.get(), data.data(), data.size(), 0), "filling memory");
-        const Pages bytes{source.get(), length_};
-        if (memory == Memory::torn) bytes.forbid(2 * unit_, length_ - 2 * unit_);
+        const auto skipped = memory == Memory::torn ? sector_size : 0;
+        if (memory != Memory::cold_file)
+            checked(::pwrite(source.get(), data.data(), data.size(), static_cast<off_t>(skipped)), "filling memory");
+        const Pages memory_pages{source.get(), length_ + unit_};
+        if (memory == Memory::torn) memory_pages.forbid(2 * unit_, length_ - unit_);
         const auto file = File::open(path(content.file()), O_RDWR | way.flags);
         const auto size = file.size();
-        const auto result = write(file, way.call, range.begin, bytes.bytes());
+        const auto result = write(file, way.call, range.begin, memory_pages.bytes().subspan(skipped, length_));
         settle(content, range, result);
-        judge(what, memory, result, size, file.size(), range.begin);
-        judge_whole_file(path(content.file()), content, findings_);
+        judge(what, {way, memory, range, result, size, file.size()});
+        if (memory == Memory::torn && place == Place::end) {
+            // What the call has left behind the end is seen.
+            file.truncate(range.end);
+            content.resized(range.end);
+        }
+        const bool torn = memory == Memory::torn && (way.flags & O_DIRECT) != 0;
+        if (torn) torn_.insert(content.file());
+        judge_whole_file(path(content.file()), content, torn ? in_torn_ : findings_);
     }
 
     [[nodiscard]] Descriptor cold_file(std::span<const std::byte> data) const {
@@ -198,8 +213,16 @@ class UserMemory {
         content.give_up({there.end, range.end}, 2);
     }
 
-    void judge(const std::string& what, Memory memory, std::int64_t result, std::uint64_t before, std::uint64_t after,
-               std::uint64_t begin) {
+    struct Answer {
+        const Way& way;
+        Memory memory;
+        Range range;
+        std::int64_t result;
+        std::uint64_t size_before;
+        std::uint64_t size_after;
+    };
+    void judge(const std::string& what, const Answer& answer) {
+        const auto& [way, memory, range, result, before, after] = answer;
         const auto wanted = static_cast<std::int64_t>(length_);
         const bool right =
             memory == Memory::torn ? result == -EFAULT || (result > 0 && result < wanted) : result == wanted;
@@ -207,9 +230,23 @@ class UserMemory {
             wrong_.push_back(fmt::format("{} gave {} of {} bytes", what,
                                          result < 0 ? error_name(static_cast<int>(-result)) : std::to_string(result),
                                          wanted));
-        const auto end = result > 0 ? begin + static_cast<std::uint64_t>(result) : 0;
-        if (const auto expected = std::max(before, end); after != expected)
-            wrong_.push_back(fmt::format("the file has {} bytes in place of {} after {}", after, expected, what));
+        const auto least =
+            std::max(before, result > 0 ? range.begin + static_cast<std::uint64_t>(result) : std::uint64_t{0});
+        const bool may_be_more = result < 0 && (way.flags & O_DIRECT) != 0;
+        if (after < least || after > (may_be_more ? std::max(least, range.end) : least))
+            wrong_.push_back(fmt::format("the file has {} bytes in place of {} after {}", after, least, what));
+    }
+
+    void observe_torn() {
+        const auto& stale = in_torn_.stale_sentences();
+        const auto& lost = in_torn_.lost_sentences();
+        const auto& unreadable = in_torn_.unreadable_sentences();
+        experiment_.observe("direct from torn memory",
+                            in_torn_.stale() > 0        ? "shows what was on the disk"
+                            : in_torn_.lost() > 0       ? "loses what it has returned as written"
+                            : in_torn_.unreadable() > 0 ? "cannot be read"
+                                                        : "right",
+                            {{"stale", stale}, {"lost", lost}, {"unreadable", unreadable}});
     }
 
     // A call whose memory is a mapping of the same file: it returns, and what it has moved is what was there.
@@ -286,6 +323,9 @@ class UserMemory {
     std::uint64_t length_;
     std::deque<FileContent> contents_;
     Findings findings_;
+    // The files that were written to directly from torn memory, and what is wrong with them.
+    std::set<std::uint32_t> torn_;
+    Findings in_torn_;
     std::vector<std::string> wrong_;
 };
 
@@ -298,13 +338,16 @@ const Case stale_data_user_memory{
     .name = "stale_data.user_memory",
     .summary = "writes from memory that is not there yet, cannot be read, or is the file itself",
     .method =
-        "On an aged disk, blocks are written at the end of a file, into a hole and onto data from a mapping of which "
-        "no "
-        "page was touched, from a file that is not in memory, and from memory of which the third page cannot be read: "
-        "through the page cache and directly, with O_APPEND and RWF_APPEND, by io_submit and io_uring. The call must "
-        "write all, or what comes before, or give EFAULT; the size, what it returned as written, and all else must be "
-        "right for every reader, also after a remount. Then a file is written from a mapping of itself and read into "
-        "one: that must end, and move just what was there.",
+        "On an aged disk, blocks are written at the end of a file, into a hole and onto data that is not in memory: "
+        "from "
+        "a mapping of which no page was touched, from a file that is not in memory, and from memory that begins inside "
+        "a "
+        "page and of which a part cannot be read; through the page cache and directly, with O_APPEND and RWF_APPEND, "
+        "by "
+        "io_submit and io_uring. The call must write all, or what comes before, or give EFAULT; the size, what it "
+        "returned as written, what shows behind that when the file grows, and all else must be right for every reader, "
+        "also after a remount. Then a file is written from a mapping of itself and read into one: that must end, and "
+        "move just what was there.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .run = run,

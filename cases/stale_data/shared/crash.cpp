@@ -194,9 +194,9 @@ void CrashTest::judge_disk(std::unique_ptr<Disk> disk, std::uint64_t cut, const 
     try {
         DisposableFilesystem crashed{experiment_.recipe(), std::move(disk)};
         for (const auto& file : files_)
-            if (file.has_name_) judge_file(crashed.root(), file, cut, state);
+            if (file.has_name_ && file.created_ <= cut) judge_file(crashed.root(), file, cut, state);
         for (const auto& file : files_)
-            if (file.has_name_) judge_behind(crashed.root(), file, cut, state);
+            if (file.has_name_ && file.created_ <= cut) judge_behind(crashed.root(), file, cut, state);
         if (states_ % checked_one_in_ != 0) return;
         if (const auto report = crashed.finish(); report.damaged)
             damaged_.push_back(fmt::format("{}: {}: {}", state, report.command, report.output));
@@ -207,10 +207,18 @@ void CrashTest::judge_disk(std::unique_ptr<Disk> disk, std::uint64_t cut, const 
 
 std::vector<std::uint64_t> CrashTest::promises() const {
     std::set<std::uint64_t> moments;
-    for (const auto& file : files_)
-        for (const auto& event : file.events_)
-            if (event.kind == WrittenFile::Event::Kind::promise && event.at >= begin_) moments.insert(event.at);
+    for (const auto& file : files_) {
+        const auto own = promises(file);
+        moments.insert(own.begin(), own.end());
+    }
     return {moments.begin(), moments.end()};
+}
+
+std::vector<std::uint64_t> CrashTest::promises(const WrittenFile& file) const {
+    std::vector<std::uint64_t> moments;
+    for (const auto& event : file.events_)
+        if (event.kind == WrittenFile::Event::Kind::promise && event.at >= begin_) moments.push_back(event.at);
+    return moments;
 }
 
 void CrashTest::cut_power_at(const WriteLog& log, std::uint64_t cut, Kept kept, std::mt19937_64& random) {
@@ -236,11 +244,20 @@ void CrashTest::cut_power() {
     observe(start);
 }
 
-void CrashTest::cut_power_at_promises() {
+void CrashTest::cut_power_at_promises(std::size_t of_each_file) {
+    // What was promised before the last file was created counts as well.
+    begin_ = files_.front().created_;
     const auto log = disk_.served().log();
     std::mt19937_64 random{experiment_.seed()};
     const auto start = std::chrono::steady_clock::now();
-    for (const auto cut : promises()) cut_power_at(log, cut, Kept::certain, random);
+    std::size_t first = 0;
+    for (const auto& file : files_) {
+        const auto moments = promises(file);
+        const auto count = std::min(moments.size(), of_each_file);
+        for (std::size_t i = 0; i < count; ++i)
+            cut_power_at(log, moments[(first + i * moments.size() / count) % moments.size()], Kept::certain, random);
+        ++first;
+    }
     observe(start);
 }
 

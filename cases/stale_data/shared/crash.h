@@ -153,6 +153,8 @@ class CrashTest {
         CrashTest& test_;
         std::uint32_t number_;
         std::string name_;
+        // The length of the log when its name was safe.
+        std::uint64_t created_ = 0;
         File buffered_;
         File direct_;
         mutable std::mutex mutex_;
@@ -180,9 +182,9 @@ class CrashTest {
     /// Observes `stale`, `lost` and `unreadable` as all cases of this family do, and `unmountable` and `damaged` (by
     /// fsck, which looks at one in three): how many states.
     void cut_power();
-    /// Cuts the power in each moment in which something had just been promised, with what flushes had covered by then and
-    /// nothing else. Observes what cut_power does.
-    void cut_power_at_promises();
+    /// Cuts the power in each moment in which something had just been promised, or in so many of each file, from file to
+    /// file other ones; with what flushes had covered by then and nothing else. Observes what cut_power does.
+    void cut_power_at_promises(std::size_t of_each_file = std::numeric_limits<std::size_t>::max());
     /// Cuts the power, lets the filesystem recover, cuts the power again while it does, and after something more was
     /// written and synced. Observes what cut_power does, and `afterwards`: "there", or what is wrong with what was written
     /// then.
@@ -213,6 +215,7 @@ class CrashTest {
     void judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                       std::string_view state);
     [[nodiscard]] std::vector<std::uint64_t> promises() const;
+    [[nodiscard]] std::vector<std::uint64_t> promises(const WrittenFile& file) const;
     void observe(std::chrono::steady_clock::time_point start) const;
     // After so many of its calls, as far as they had begun at `cut`.
     [[nodiscard]] static CrashModel model(const WrittenFile& file, std::uint64_t cut, std::uint64_t size,

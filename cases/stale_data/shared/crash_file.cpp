@@ -21,6 +21,7 @@ CrashTest::WrittenFile::WrittenFile(CrashTest& test, std::uint32_t number)
       buffered_(File::create(test.experiment_.filesystem().root() / name_)),
       direct_(File::open(test.experiment_.filesystem().root() / name_, O_RDWR | O_DIRECT)) {
     buffered_.sync_filesystem();
+    created_ = test_.log_length();
 }
 
 void CrashTest::WrittenFile::note(const Event& event) {
