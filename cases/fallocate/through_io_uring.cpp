@@ -95,7 +95,8 @@ class ThroughIoUring {
             if (result != 0)
                 wrong.push_back(fmt::format("{} for ftruncate to {}", outcome_of(static_cast<int>(-result)), size));
             else if (const auto difference = find_content_difference(stage.model, stage.file))
-                wrong.push_back(fmt::format("{} after ftruncate to {}: {}", difference->what, size, difference->detail));
+                wrong.push_back(
+                    fmt::format("{} after ftruncate to {}: {}", difference->what, size, difference->detail));
         }
         experiment_.observe("ftruncate", wrong.empty() ? "as ftruncate(2)" : wrong.front(), {{"all", wrong}});
     }
@@ -121,8 +122,10 @@ const Case fallocate_through_io_uring{
     .summary = "calls fallocate in every mode, and ftruncate, through io_uring, and compares with the system calls",
     .method =
         "Of two files alike, of data, holes and unwritten extents, one gets fallocate(2) and the other "
-        "IORING_OP_FALLOCATE, in every mode: of whole blocks, of parts of them, past the end, of no length, under dirty "
-        "pages, through a descriptor for reading, and past RLIMIT_FSIZE. The errno must be the same, and size, content, "
+        "IORING_OP_FALLOCATE, in every mode: of whole blocks, of parts of them, past the end, of no length, under "
+        "dirty "
+        "pages, through a descriptor for reading, and past RLIMIT_FSIZE. The errno must be the same, and size, "
+        "content, "
         "extents and block count must be those of a model. Then IORING_OP_FTRUNCATE, where the kernel has it, makes "
         "files shorter and longer.",
     .needs = {{"feature", "io_uring"}},
