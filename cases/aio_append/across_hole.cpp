@@ -17,9 +17,9 @@ const Case aio_append_across_hole{
     .name = "aio_append.across_hole",
     .summary = "asks whether io_submit waits when a write begins in written blocks and ends in a hole",
     .method =
-        "Writes four blocks and moves the end of file behind the sixteenth with ftruncate, then submits a direct write "
-        "of the fourth and the fifth, of which only one is allocated. With RWF_NOWAIT it must be written whole or not "
-        "at all.",
+        "Writes four blocks and moves the end of file behind the sixteenth with ftruncate, then submits a direct "
+        "write of the fourth and the fifth, of which only one is allocated. With RWF_NOWAIT it must be written whole "
+        "or not at all.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -19,9 +19,9 @@ const Case aio_append_dsync_overwrite{
     .name = "aio_append.dsync_overwrite",
     .summary = "asks whether io_submit waits for an O_DSYNC overwrite, and whether its completion keeps its promise",
     .method =
-        "As aio_append.overwrite, on a file opened with O_DSYNC. In the moment in which the completion is "
-        "seen, the disk's log says what a power cut would leave if everything were lost that no flush had "
-        "covered; a filesystem with just that is mounted, and must have the data.",
+        "As aio_append.overwrite, on a file opened with O_DSYNC. In the moment in which the completion is seen, the "
+        "disk's log says what a power cut would leave if everything were lost that no flush had covered; a filesystem "
+        "with just that is mounted, and must have the data.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -20,8 +20,8 @@ const Case aio_append_during_fallocate{
     .name = "aio_append.during_fallocate",
     .summary = "asks whether an append waits for a fallocate of the same file",
     .method =
-        "An overwrite is in flight, and a fallocate with FALLOC_FL_KEEP_SIZE has been called, which may have "
-        "to wait for it; then as aio_append.at_eof.",
+        "An overwrite is in flight, and a fallocate with FALLOC_FL_KEEP_SIZE has been called, which may have to wait "
+        "for it; then as aio_append.at_eof.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

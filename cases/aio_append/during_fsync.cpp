@@ -18,8 +18,8 @@ const Case aio_append_during_fsync{
     .name = "aio_append.during_fsync",
     .summary = "asks whether an append waits for an fsync of the same file",
     .method =
-        "Changes the file's mode and calls fsync while the disk holds every write, so that the fsync waits "
-        "for the filesystem's log; then as aio_append.at_eof.",
+        "Changes the file's mode and calls fsync while the disk holds every write, so that the fsync waits for the "
+        "filesystem's log; then as aio_append.at_eof.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -20,8 +20,8 @@ const Case aio_append_during_truncate{
     .name = "aio_append.during_truncate",
     .summary = "asks whether an append waits for an ftruncate of the same file",
     .method =
-        "An overwrite is in flight, and an ftruncate that moves the end of file further out has been called, "
-        "which may have to wait for it; then a write at the old end of file.",
+        "An overwrite is in flight, and an ftruncate that moves the end of file further out has been called, which "
+        "may have to wait for it; then a write at the old end of file.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

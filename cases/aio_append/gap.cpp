@@ -17,8 +17,8 @@ const Case aio_append_gap{
     .name = "aio_append.gap",
     .summary = "asks whether io_submit waits when it writes a block some blocks behind end of file",
     .method =
-        "As aio_append.at_eof, but the write begins four blocks behind end of file, so that the filesystem "
-        "must see to the range in between. That range must read as zeros afterwards.",
+        "As aio_append.at_eof, but the write begins four blocks behind end of file, so that the filesystem must see "
+        "to the range in between. That range must read as zeros afterwards.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

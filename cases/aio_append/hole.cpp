@@ -17,8 +17,8 @@ const Case aio_append_hole{
     .name = "aio_append.hole",
     .summary = "asks whether io_submit waits when it writes into a hole below end of file",
     .method =
-        "Writes four blocks and moves the end of file behind the sixteenth with ftruncate, then submits a "
-        "direct write of the ninth, which has to be allocated but does not move the end of file.",
+        "Writes four blocks and moves the end of file behind the sixteenth with ftruncate, then submits a direct "
+        "write of the ninth, which has to be allocated but does not move the end of file.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -21,8 +21,8 @@ const Case aio_append_keep_size{
     .name = "aio_append.keep_size",
     .summary = "asks whether io_submit waits when it appends into blocks preallocated with FALLOC_FL_KEEP_SIZE",
     .method =
-        "Writes four blocks and preallocates twelve more with FALLOC_FL_KEEP_SIZE, so that the end of file "
-        "stays, then submits a direct write at end of file, into the first of them.",
+        "Writes four blocks and preallocates twelve more with FALLOC_FL_KEEP_SIZE, so that the end of file stays, "
+        "then submits a direct write at end of file, into the first of them.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -19,8 +19,8 @@ const Case aio_append_o_append{
     .name = "aio_append.o_append",
     .summary = "asks whether io_submit waits when the descriptor is O_APPEND",
     .method =
-        "As aio_append.at_eof, on a file opened with O_APPEND and with an offset of 0 in the request, which "
-        "the kernel must replace with the end of file.",
+        "As aio_append.at_eof, on a file opened with O_APPEND and with an offset of 0 in the request, which the "
+        "kernel must replace with the end of file.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -17,8 +17,8 @@ const Case aio_append_overwrite{
     .name = "aio_append.overwrite",
     .summary = "asks whether io_submit waits for the write when it overwrites a block that is already there",
     .method =
-        "As aio_append.at_eof, but the write lies below end of file, on a block that holds data. It is the "
-        "control of this family: where it blocks, appends say nothing about appending.",
+        "As aio_append.at_eof, but the write lies below end of file, on a block that holds data. It is the control of "
+        "this family: where it blocks, appends say nothing about appending.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

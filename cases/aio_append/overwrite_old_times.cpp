@@ -19,8 +19,8 @@ const Case aio_append_overwrite_old_times{
         "asks whether io_submit waits for an overwrite that has the file's times to change, and what RWF_NOWAIT and "
         "io_uring make of it",
     .method =
-        "As aio_append.overwrite, on a file whose times were set to the year 2001: the write has to change them, which "
-        "is a change of metadata that other overwrites do not make within the same tick of the clock.",
+        "As aio_append.overwrite, on a file whose times were set to the year 2001: the write has to change them, "
+        "which is a change of metadata that other overwrites do not make within the same tick of the clock.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -17,9 +17,8 @@ const Case aio_append_pre_truncate{
     .name = "aio_append.pre_truncate",
     .summary = "asks whether io_submit waits when ftruncate has moved the end of file out of the way",
     .method =
-        "Writes four blocks, moves the end of file behind the sixteenth with ftruncate, then submits a direct "
-        "write of the fifth: no append any more. It is one of the remedies where appends block, and what some "
-        "engines do.",
+        "Writes four blocks, moves the end of file behind the sixteenth with ftruncate, then submits a direct write "
+        "of the fifth: no append any more. It is one of the remedies where appends block, and what some engines do.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -18,8 +18,8 @@ const Case aio_append_second_append{
     .name = "aio_append.second_append",
     .summary = "asks whether io_submit waits for the append before it when it appends another block",
     .method =
-        "Two appends, one behind the other, each submitted by a thread of its own, while the disk holds every "
-        "write. What the second one waits for is let go first: the write before it, then its own.",
+        "Two appends, one behind the other, each submitted by a thread of its own, while the disk holds every write. "
+        "What the second one waits for is let go first: the write before it, then its own.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

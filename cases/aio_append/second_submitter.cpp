@@ -18,8 +18,8 @@ const Case aio_append_second_submitter{
     .name = "aio_append.second_submitter",
     .summary = "asks whether an append in flight stalls another thread that overwrites a block of the same file",
     .method =
-        "An append is submitted by one thread while the disk holds every write, and another thread then "
-        "submits an overwrite, which would not wait by itself.",
+        "An append is submitted by one thread while the disk holds every write, and another thread then submits an "
+        "overwrite, which would not wait by itself.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -18,8 +18,8 @@ const Case aio_append_sector_unwritten{
     .name = "aio_append.sector_unwritten",
     .summary = "asks whether io_submit waits when it writes a single sector into a preallocated block",
     .method =
-        "As aio_append.unwritten, with a direct write of 512 bytes in the middle of a block, whose other "
-        "sectors must read as zeros afterwards.",
+        "As aio_append.unwritten, with a direct write of 512 bytes in the middle of a block, whose other sectors must "
+        "read as zeros afterwards.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

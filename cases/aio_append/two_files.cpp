@@ -20,8 +20,8 @@ const Case aio_append_two_files{
     .name = "aio_append.two_files",
     .summary = "asks whether io_submit waits for an append to another file",
     .method =
-        "As aio_append.second_append, but the append that is in flight before goes to another file of the "
-        "same filesystem.",
+        "As aio_append.second_append, but the append that is in flight before goes to another file of the same "
+        "filesystem.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -18,9 +18,9 @@ const Case aio_append_unwritten{
     .name = "aio_append.unwritten",
     .summary = "asks whether io_submit waits when it writes into a preallocated block below end of file",
     .method =
-        "Writes four blocks and preallocates twelve more with fallocate, which moves the end of file, then "
-        "submits a direct write into the middle of them: what a database does that preallocates its log. It "
-        "is one of the remedies where appends block.",
+        "Writes four blocks and preallocates twelve more with fallocate, which moves the end of file, then submits a "
+        "direct write into the middle of them: what a database does that preallocates its log. It is one of the "
+        "remedies where appends block.",
     .needs = aio_append_needs(),
     .disk = aio_append_disk,
     .run = run,

@@ -205,11 +205,12 @@ const Case fallocate_blocks_behind_end{
     .name = "fallocate.blocks_behind_end",
     .summary = "preallocates behind the end of a file, moves the end and punches, and counts the blocks that are left",
     .method =
-        "On an aged disk, files of four steps of data have blocks preallocated for twelve. ftruncate(2) gives them the "
-        "size they have, smaller and larger ones, there and back, inside blocks too; they are opened with O_TRUNC, and "
-        "holes are punched behind and across their end. FIEMAP then tells what is left of the blocks behind the end: "
-        "none where the size was set to what it was or to less, all where it was set to more, none where a hole was "
-        "punched. Once more after a remount; and then the files grow over all of it, and must show zeros.",
+        "On an aged disk, files of four steps of data have blocks preallocated for twelve. ftruncate(2) gives them "
+        "the size they have, smaller and larger ones, there and back, inside blocks too; they are opened with "
+        "O_TRUNC, and holes are punched behind and across their end. FIEMAP then tells what is left of the blocks "
+        "behind the end: none where the size was set to what it was or to less, all where it was set to more, none "
+        "where a hole was punched. Once more after a remount; and then the files grow over all of it, and must show "
+        "zeros.",
     .disk = DiskNeed::poisoned,
     .run = run,
 };

@@ -142,8 +142,8 @@ const Case fallocate_descriptors{
     .method =
         "Each mode that the filesystem has works on a file through O_WRONLY, O_APPEND, O_DIRECT, O_SYNC and other "
         "descriptors, and without a name; size, content, extents and block count are compared with a model. "
-        "Descriptors "
-        "that cannot write, closed ones, and those of a read-only mount must be refused and change nothing.",
+        "Descriptors that cannot write, closed ones, and those of a read-only mount must be refused and change "
+        "nothing.",
     .needs = {},
     .run = run,
 };

@@ -177,10 +177,8 @@ const Case fallocate_during_append{
     .summary = "appends to a file while another thread preallocates behind its end and punches and zeroes before it",
     .method =
         "One thread appends 150 numbered records with O_APPEND, buffered and then direct; the other calls KEEP_SIZE "
-        "behind "
-        "the end and PUNCH_HOLE and ZERO_RANGE on the head of the file, and in a second round also the modes that move "
-        "the "
-        "end. All records must be there in order, without gaps where only appends move the end.",
+        "behind the end and PUNCH_HOLE and ZERO_RANGE on the head of the file, and in a second round also the modes "
+        "that move the end. All records must be there in order, without gaps where only appends move the end.",
     .needs = {},
     .run = run,
 };

@@ -164,10 +164,8 @@ const Case fallocate_error_order{
     .summary = "calls fallocate(2) with two things wrong at once and asks which of them is said",
     .method =
         "Wrong arguments, unknown modes, descriptors that cannot write, append-only and immutable files, pipes, "
-        "sockets, "
-        "directories and devices, and ranges past the largest offset are combined in pairs; the errno tells which "
-        "check "
-        "comes first. Files of data must be the same afterwards.",
+        "sockets, directories and devices, and ranges past the largest offset are combined in pairs; the errno tells "
+        "which check comes first. Files of data must be the same afterwards.",
     .needs = {{"capability", "CAP_LINUX_IMMUTABLE"}},
     .run = run,
 };

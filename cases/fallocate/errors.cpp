@@ -146,8 +146,8 @@ const Case fallocate_errors{
     .name = "fallocate.errors",
     .summary = "calls fallocate(2) wrongly and checks errno, the order of the checks, and that nothing changes",
     .method =
-        "Each wrong call gets a fresh file of data. Size, content, extents and block count are compared with what they "
-        "were before; the errno is the observation.",
+        "Each wrong call gets a fresh file of data. Size, content, extents and block count are compared with what "
+        "they were before; the errno is the observation.",
     .needs = {{"capability", "CAP_LINUX_IMMUTABLE"}},
     .run = run,
 };

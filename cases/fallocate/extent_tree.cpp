@@ -132,10 +132,10 @@ const Case fallocate_extent_tree{
     .name = "fallocate.extent_tree",
     .summary = "works on files of thousands of extents, whose extent trees have several levels",
     .method =
-        "For each mode a file gets 2000 steps, by turns data, a hole or unwritten: more extents than an ext4 inode can "
-        "find in leaves of its own. A third of them is punched, zeroed, allocated, collapsed or moved at once, then a "
-        "single one near the start. Content, extents and block count are compared with the model each time, after a "
-        "remount, and after the file has been cut to one step and to nothing.",
+        "For each mode a file gets 2000 steps, by turns data, a hole or unwritten: more extents than an ext4 inode "
+        "can find in leaves of its own. A third of them is punched, zeroed, allocated, collapsed or moved at once, "
+        "then a single one near the start. Content, extents and block count are compared with the model each time, "
+        "after a remount, and after the file has been cut to one step and to nothing.",
     .needs = {},
     .time_bound = std::chrono::seconds{300},
     .run = run,

@@ -93,8 +93,7 @@ const Case fallocate_failed_changes_nothing{
     .method =
         "A file takes all space but 4 MiB. Then each mode is asked for 64 MiB, from inside a file of data, holes and "
         "preallocated blocks, to far past its end. It must fail with ENOSPC; size, content, extents and block count "
-        "are "
-        "compared with what they were.",
+        "are compared with what they were.",
     .needs = {},
     .run = run,
 };

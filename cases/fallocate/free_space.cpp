@@ -110,11 +110,9 @@ const Case fallocate_free_space{
     .summary = "counts free blocks before, during and after every mode has been at work",
     .method =
         "For each mode a file of data, holes and preallocated blocks gets up to nine calls of it. After a remount the "
-        "free "
-        "space "
-        "(statfs) must have shrunk by just what the files' st_blocks says; once the files are emptied and the "
-        "filesystem "
-        "is mounted again, all of it must be back. fsck looks at the same from the other side when the case ends.",
+        "free space (statfs) must have shrunk by just what the files' st_blocks says; once the files are emptied and "
+        "the filesystem is mounted again, all of it must be back. fsck looks at the same from the other side when the "
+        "case ends.",
     .needs = {},
     .run = run,
 };

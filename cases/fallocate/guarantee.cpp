@@ -169,11 +169,9 @@ const Case fallocate_guarantee{
     .summary = "fills the filesystem and then writes into ranges that were allocated before, in every way",
     .method =
         "Ranges of 1000 blocks are allocated by default, with KEEP_SIZE, and by ZERO_RANGE over data and over a hole; "
-        "then "
-        "another file takes all space. Every second block of each range is written, then the others, by turns with "
-        "direct, buffered, synchronous and mapped writes. None may fail, not even for the blocks that the growing "
-        "extent "
-        "tree needs, and all data must be there.",
+        "then another file takes all space. Every second block of each range is written, then the others, by turns "
+        "with direct, buffered, synchronous and mapped writes. None may fail, not even for the blocks that the "
+        "growing extent tree needs, and all data must be there.",
     .needs = {},
     .run = run,
 };

@@ -100,11 +100,9 @@ const Case fallocate_guarantee_after_crash{
     .summary = "fills the filesystem, cuts the power, and writes into ranges that were allocated before",
     .method =
         "On a held disk, three files get 64 blocks each, by default, with KEEP_SIZE and by ZERO_RANGE; another file "
-        "takes "
-        "all the rest, and all is synced. A disk with just what flushes had covered is mounted, so that the filesystem "
-        "recovers. Every second block of each range is then written with direct I/O, the others through the page "
-        "cache: "
-        "none may fail.",
+        "takes all the rest, and all is synced. A disk with just what flushes had covered is mounted, so that the "
+        "filesystem recovers. Every second block of each range is then written with direct I/O, the others through "
+        "the page cache: none may fail.",
     .needs = {},
     .disk = DiskNeed::held,
     .run = run,

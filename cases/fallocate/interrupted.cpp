@@ -234,9 +234,8 @@ const Case fallocate_interrupted{
     .method =
         "Every mode works on a file of some hundred extents while a timer sends a signal each 50 microseconds: a call "
         "returns 0 with all done, or EINTR with each sector as before or as after. Then processes are killed at "
-        "different "
-        "moments of such calls; their files must be in such a state too, and fsck looks at all of it when the case "
-        "ends.",
+        "different moments of such calls; their files must be in such a state too, and fsck looks at all of it when "
+        "the case ends.",
     .needs = {},
     .run = run,
 };

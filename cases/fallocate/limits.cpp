@@ -224,9 +224,8 @@ const Case fallocate_limits{
     .method =
         "ftruncate finds the largest size; each mode is then called up to it and one byte further. Under RLIMIT_FSIZE "
         "the same, with SIGXFSZ counted; what refuses must change nothing. Then each mode works in a sparse file "
-        "across "
-        "2^31, 2^32, 2^40 to 2^48 bytes, as far as the filesystem goes, and size, content, extents and block count are "
-        "compared with a model at once and after a remount.",
+        "across 2^31, 2^32, 2^40 to 2^48 bytes, as far as the filesystem goes, and size, content, extents and block "
+        "count are compared with a model at once and after a remount.",
     .needs = {},
     .run = run,
 };

@@ -99,11 +99,9 @@ const Case fallocate_mode_bits{
     .summary = "calls fallocate with every combination of mode bits, and asks whether only those that are known work",
     .method =
         "Calls fallocate(2) on a written file with each of the 256 values of the mode's low byte and with each higher "
-        "bit "
-        "alone. The modes of fallocate.modes that the filesystem has must work; all others must give EOPNOTSUPP or "
-        "EINVAL "
-        "and leave size, content and block count as they were. Among them is 0x04 (FALLOC_FL_NO_HIDE_STALE), which is "
-        "reserved and would show what the disk held before.",
+        "bit alone. The modes of fallocate.modes that the filesystem has must work; all others must give EOPNOTSUPP "
+        "or EINVAL and leave size, content and block count as they were. Among them is 0x04 "
+        "(FALLOC_FL_NO_HIDE_STALE), which is reserved and would show what the disk held before.",
     .run = run,
 };
 

@@ -13,14 +13,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 
 #include "cases/case.h"
 #include "cases/experiment.h"
 #include "cases/fallocate/shared/mode.h"
 #include "cases/fallocate/shared/scene.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/probe/extents.h"
 
 namespace holdfast::cases {
@@ -150,7 +149,7 @@ std::optional<Played> play_shared(const std::filesystem::path& path, std::uint32
                                   const AllocationUnits& units) {
     Stage original = set_up({"shared blocks", "DDDDDD", {1, 0}, {3, 0}}, path.string() + "-original", number, units);
     const File clone = File::create(path);
-    if (::ioctl(clone.descriptor(), FICLONE, original.file.descriptor()) != 0) return std::nullopt;
+    if (clone_all(original.file, clone) != 0) return std::nullopt;
     Played played{"shared blocks", path, std::move(original.model), std::string(works), {{"scene", "shared blocks"}}};
     const int error = clone.fallocate(FALLOC_FL_UNSHARE_RANGE, original.offset, original.length);
     if (error != 0) played.outcome = error_name(error);
@@ -213,9 +212,9 @@ const Case fallocate_modes{
     .name = "fallocate.modes",
     .summary = "calls fallocate(2) in every mode and checks that it did what the manual page says",
     .method =
-        "Files of data, holes and unwritten extents get each mode on aligned and unaligned ranges inside and past "
-        "the end of file. Size, content, extents (FIEMAP) and block count are compared with a model of the "
-        "manual page at once and after a remount; then the file is grown to show what lies behind its old end.",
+        "Files of data, holes and unwritten extents get each mode on aligned and unaligned ranges inside and past the "
+        "end of file. Size, content, extents (FIEMAP) and block count are compared with a model of the manual page at "
+        "once and after a remount; then the file is grown to show what lies behind its old end.",
     .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{300},
     .run = run,

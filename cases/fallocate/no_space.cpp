@@ -82,9 +82,9 @@ const Case fallocate_no_space{
     .summary = "fills the filesystem, then preallocates more and writes into what was preallocated before",
     .method =
         "A range is preallocated with KEEP_SIZE, then another file takes all space. fallocate of a third file must "
-        "fail with ENOSPC and change nothing. Then every other block of the preallocated range is written with "
-        "direct I/O, the rest with buffered I/O and fsync: nothing may fail for want of space, not even for the "
-        "extents that the writes split.",
+        "fail with ENOSPC and change nothing. Then every other block of the preallocated range is written with direct "
+        "I/O, the rest with buffered I/O and fsync: nothing may fail for want of space, not even for the extents that "
+        "the writes split.",
     .run = run,
 };
 

@@ -153,9 +153,8 @@ const Case fallocate_posix_fallocate{
     .summary = "tells whether posix_fallocate(3) preallocates or writes a byte into each block",
     .method =
         "posix_fallocate extends a file of data and fills holes below the end. The extents tell unwritten blocks "
-        "(native) from written ones (emulated by the C library), /proc/thread-self/io tells how many writes the "
-        "call made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve "
-        "follow.",
+        "(native) from written ones (emulated by the C library), /proc/thread-self/io tells how many writes the call "
+        "made, and counted flushes what they cost under O_SYNC. Descriptors that the emulation cannot serve follow.",
     .disk = DiskNeed::poisoned,
     .run = run,
 };

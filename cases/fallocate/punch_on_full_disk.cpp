@@ -101,12 +101,9 @@ const Case fallocate_punch_on_full_disk{
     .summary = "punches holes, zeroes and truncates where no space is left",
     .method =
         "Two files of 600 blocks are written, a third beside them, and then another takes all space. Every second "
-        "block of "
-        "the first is punched out, which needs more and more extents, then parts of blocks; the third is truncated; "
-        "what "
-        "that gives back must be free. The second is zeroed and punched out whole. All of it must work, and the "
-        "content "
-        "be right.",
+        "block of the first is punched out, which needs more and more extents, then parts of blocks; the third is "
+        "truncated; what that gives back must be free. The second is zeroed and punched out whole. All of it must "
+        "work, and the content be right.",
     .run = run,
 };
 

@@ -164,10 +164,9 @@ const Case fallocate_seek_and_map{
     .summary = "calls every mode on a mapped file and looks through the mapping and with SEEK_DATA and SEEK_HOLE",
     .method =
         "Each mode works on a file of data, holes and preallocated blocks, all of which is mapped and has been read, "
-        "once "
-        "clean and once with stores through the mapping that have not reached the disk. The same mapping must then "
-        "show "
-        "what the manual page says, without another call; SEEK_DATA must lead to all data and SEEK_HOLE to all holes.",
+        "once clean and once with stores through the mapping that have not reached the disk. The same mapping must "
+        "then show what the manual page says, without another call; SEEK_DATA must lead to all data and SEEK_HOLE to "
+        "all holes.",
     .needs = {},
     .run = run,
 };

@@ -167,12 +167,9 @@ const Case fallocate_survives_power_cut{
     .summary = "calls every mode, syncs and cuts the power, and looks for what was promised",
     .method =
         "On a held disk, each mode works on a file of its own, followed by fsync, followed by fdatasync, and through "
-        "an O_SYNC "
-        "descriptor. For the moment after each of them, a disk is made with just what flushes had covered by then; it "
-        "is "
-        "mounted, so that the filesystem recovers, and all files called by then are compared with a model: size, "
-        "content, "
-        "extents and block count.",
+        "an O_SYNC descriptor. For the moment after each of them, a disk is made with just what flushes had covered "
+        "by then; it is mounted, so that the filesystem recovers, and all files called by then are compared with a "
+        "model: size, content, extents and block count.",
     .needs = {},
     .disk = DiskNeed::held,
     .run = run,

@@ -130,8 +130,7 @@ const Case fallocate_swap_file{
     .summary = "calls fallocate in every mode on a file that is swapped to",
     .method =
         "A file of 16 pages becomes swap space for a moment, by a process that takes it back whatever happens to the "
-        "case. "
-        "Every mode must be refused with ETXTBSY and change nothing.",
+        "case. Every mode must be refused with ETXTBSY and change nothing.",
     .needs = {},
     .run = run,
 };

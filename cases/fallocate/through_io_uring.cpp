@@ -123,11 +123,9 @@ const Case fallocate_through_io_uring{
     .method =
         "Of two files alike, of data, holes and unwritten extents, one gets fallocate(2) and the other "
         "IORING_OP_FALLOCATE, in every mode: of whole blocks, of parts of them, past the end, of no length, under "
-        "dirty "
-        "pages, through a descriptor for reading, and past RLIMIT_FSIZE. The errno must be the same, and size, "
-        "content, "
-        "extents and block count must be those of a model. Then IORING_OP_FTRUNCATE, where the kernel has it, makes "
-        "files shorter and longer.",
+        "dirty pages, through a descriptor for reading, and past RLIMIT_FSIZE. The errno must be the same, and size, "
+        "content, extents and block count must be those of a model. Then IORING_OP_FTRUNCATE, where the kernel has "
+        "it, makes files shorter and longer.",
     .needs = {{"feature", "io_uring"}},
     .disk = DiskNeed::poisoned,
     .run = run,

@@ -45,10 +45,10 @@ const Case sources_s0_object_allocation{
     .name = "sources.s0_object_allocation",
     .summary = "preallocates an object of 4 MiB with O_SYNC on a rotating disk, by every method there is",
     .method =
-        "A new file for each method, opened with O_SYNC, on a modelled SATA disk of 7200 rpm with a write cache; "
-        "the time is the device's own. Published (Linux 2.6.32, glibc 2.11, ext3 with barrier=1): posix_fallocate "
-        "43.05 s, one pwrite of 4 MiB 0.244 s, 176 times as long, because glibc writes one byte into each block and "
-        "each is a synchronous write. The remedy: fallocate, and where the filesystem refuses, one large pwrite.",
+        "A new file for each method, opened with O_SYNC, on a modelled SATA disk of 7200 rpm with a write cache; the "
+        "time is the device's own. Published (Linux 2.6.32, glibc 2.11, ext3 with barrier=1): posix_fallocate 43.05 "
+        "s, one pwrite of 4 MiB 0.244 s, 176 times as long, because glibc writes one byte into each block and each is "
+        "a synchronous write. The remedy: fallocate, and where the filesystem refuses, one large pwrite.",
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,

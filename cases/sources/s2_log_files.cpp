@@ -65,11 +65,11 @@ const Case sources_s2_log_files{
     .name = "sources.s2_log_files",
     .summary = "allocates a database's log files in three ways and rewrites them none to ten times",
     .method =
-        "Each file is opened, allocated (writes of 8 KiB, posix_fallocate, or four bytes in each 4 KiB), synced "
-        "with fsync and closed; then it is rewritten in writes of 8 KiB with one fdatasync for each pass, on a "
-        "modelled SATA disk with a write cache; the time is the device's own. Published (kernel 3.9 and RHEL 5, 16 "
-        "MiB files, in seconds, in this order): 100 files, no rewrite 29.6, 2.1, 31.7; 1 file, 1 rewrite 0.63, "
-        "0.30, 0.55; 2/2 1.65, 1.04, 1.56; 5/5 7.59, 6.92, 8.11; 10/10 29.3, 28.4, 31.3.",
+        "Each file is opened, allocated (writes of 8 KiB, posix_fallocate, or four bytes in each 4 KiB), synced with "
+        "fsync and closed; then it is rewritten in writes of 8 KiB with one fdatasync for each pass, on a modelled "
+        "SATA disk with a write cache; the time is the device's own. Published (kernel 3.9 and RHEL 5, 16 MiB files, "
+        "in seconds, in this order): 100 files, no rewrite 29.6, 2.1, 31.7; 1 file, 1 rewrite 0.63, 0.30, 0.55; 2/2 "
+        "1.65, 1.04, 1.56; 5/5 7.59, 6.92, 8.11; 10/10 29.3, 28.4, 31.3.",
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,

@@ -31,9 +31,9 @@ const Case sources_s3_allocate_and_rewrite{
     .name = "sources.s3_allocate_and_rewrite",
     .summary = "allocates many log files in three ways, and rewrites each of them once",
     .method =
-        "As sources.s2_log_files: each file is allocated, synced, rewritten once in writes of 8 KiB, and synced, on "
-        "a modelled SATA disk with a write cache; the time is the device's own. Published (ext4, kernel 3.5, 64 "
-        "files of 16 MiB): writes of 8 KiB 25.5 s, the emulation 25.5 s, posix_fallocate 14.5 s (0.57).",
+        "As sources.s2_log_files: each file is allocated, synced, rewritten once in writes of 8 KiB, and synced, on a "
+        "modelled SATA disk with a write cache; the time is the device's own. Published (ext4, kernel 3.5, 64 files "
+        "of 16 MiB): writes of 8 KiB 25.5 s, the emulation 25.5 s, posix_fallocate 14.5 s (0.57).",
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,

@@ -70,12 +70,11 @@ const Case sources_s4_batch_of_writes{
     .name = "sources.s4_batch_of_writes",
     .summary = "submits many direct writes in one io_submit on a SAN array, into a preallocated file and as appends",
     .method =
-        "Writes of 4 KiB (or of a block, where blocks are larger) in a row are submitted in one io_submit, then "
-        "comes fdatasync, then the events are reaped, on a modelled SAN array; the time is the device's own. Where "
-        "the filesystem cannot preallocate, the file is written before. Published (2014, 524288 writes): "
-        "preallocated 744.8 MiB/s in 190660 requests a second, appended 14.67 MB/s in 3755 requests a second, 51 "
-        "times as long: every appending submission waits for its write, so that one is under way at a time. Through "
-        "dd: 373 MB/s.",
+        "Writes of 4 KiB (or of a block, where blocks are larger) in a row are submitted in one io_submit, then comes "
+        "fdatasync, then the events are reaped, on a modelled SAN array; the time is the device's own. Where the "
+        "filesystem cannot preallocate, the file is written before. Published (2014, 524288 writes): preallocated "
+        "744.8 MiB/s in 190660 requests a second, appended 14.67 MB/s in 3755 requests a second, 51 times as long: "
+        "every appending submission waits for its write, so that one is under way at a time. Through dd: 373 MB/s.",
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,

@@ -154,10 +154,10 @@ const Case sources_s5_appends_and_readers{
     .summary = "lets readers race with appends, one of which the disk holds, and asks whether the published rules hold",
     .method =
         "A direct append is held by the disk: the size must not move, and a reader must see nothing but zeros and "
-        "written data. Then appends follow each other at the end of file, past a reader: no block is zeroed for "
-        "them. Published (the XFS developers, 2014): a racing reader sees a hole, an unwritten region or the data; "
-        "the size moves only when the data is there; zeroing at the end of file is needed only where a write starts "
-        "past it. The races in all their orders are stale_data's.",
+        "written data. Then appends follow each other at the end of file, past a reader: no block is zeroed for them. "
+        "Published (the XFS developers, 2014): a racing reader sees a hole, an unwritten region or the data; the size "
+        "moves only when the data is there; zeroing at the end of file is needed only where a write starts past it. "
+        "The races in all their orders are stale_data's.",
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,

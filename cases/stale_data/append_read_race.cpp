@@ -149,11 +149,11 @@ const Case stale_data_append_read_race{
     .summary = "looks for stale and for lost data while direct asynchronous writes race with readers",
     .method =
         "On a poisoned and aged disk, every sector says where it came from. One thread appends, fills holes, fills "
-        "unwritten extents and overwrites, directly and asynchronously, one and several writes at a time, in "
-        "blocks and in sectors; some of the writes are held by the disk, so that readers are inside the window "
-        "whatever the timing. Direct, buffered and mapped readers look at what is being written, and judge it "
-        "by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. At "
-        "the end all is read again, after a remount too.",
+        "unwritten extents and overwrites, directly and asynchronously, one and several writes at a time, in blocks "
+        "and in sectors; some of the writes are held by the disk, so that readers are inside the window whatever the "
+        "timing. Direct, buffered and mapped readers look at what is being written, and judge it by two oracles: "
+        "nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is read "
+        "again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .time_bound = std::chrono::seconds{240},

@@ -20,12 +20,12 @@ const Case stale_data_append_window{
     .name = "stale_data.append_window",
     .summary = "looks for stale data while appends in flight are completed out of order",
     .method =
-        "On an aged disk on which every sector says where it came from, four direct asynchronous writes are in "
-        "flight at end of file, one behind the other, while the disk holds all data. They are let go one by one, "
-        "in the order of submission, against it, and from the middle outwards; before each, every kind of reader "
-        "(buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, "
-        "judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. "
-        "At the end all is read again, after a remount too.",
+        "On an aged disk on which every sector says where it came from, four direct asynchronous writes are in flight "
+        "at end of file, one behind the other, while the disk holds all data. They are let go one by one, in the "
+        "order of submission, against it, and from the middle outwards; before each, every kind of reader (buffered, "
+        "direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two "
+        "oracles: nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is "
+        "read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

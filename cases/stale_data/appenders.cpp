@@ -139,10 +139,9 @@ const Case stale_data_appenders{
     .summary = "appends to one file from three threads at once, each in its own way, and looks for every record",
     .method =
         "Three threads append 150 records each to one file: directly (write(2) with O_APPEND, RWF_APPEND, "
-        "io_submit(2)), then "
-        "to another file through the page cache, in records that are no whole blocks. Every record says whose it is "
-        "and "
-        "which: all must be there, whole, each thread's in order, and nothing else; also after a remount.",
+        "io_submit(2)), then to another file through the page cache, in records that are no whole blocks. Every "
+        "record says whose it is and which: all must be there, whole, each thread's in order, and nothing else; also "
+        "after a remount.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .run = run,

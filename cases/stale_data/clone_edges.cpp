@@ -226,12 +226,11 @@ const Case stale_data_clone_edges{
         "clones and deduplicates within one file, at the ends of files, over preallocated blocks, under dirty pages",
     .method =
         "On an aged disk filled with poison, a range is cloned within its own file and then unshared under dirty "
-        "pages; the "
-        "block in which a file ends is cloned into the middle of another one, which must be refused, to its end, and "
-        "behind it; a range is cloned over blocks preallocated behind the end; equal and different ranges, and the "
-        "ends "
-        "of files, are deduplicated, which may change nothing. All files are compared with a model after each step, by "
-        "readers through the page cache, with O_DIRECT and through a mapping, and once more after a remount.",
+        "pages; the block in which a file ends is cloned into the middle of another one, which must be refused, to "
+        "its end, and behind it; a range is cloned over blocks preallocated behind the end; equal and different "
+        "ranges, and the ends of files, are deduplicated, which may change nothing. All files are compared with a "
+        "model after each step, by readers through the page cache, with O_DIRECT and through a mapping, and once more "
+        "after a remount.",
     .disk = DiskNeed::poisoned,
     .run = run,
 };

@@ -104,10 +104,8 @@ const Case stale_data_clone_race{
     .summary = "writes to a shared block of a clone from two threads at once, and looks at what it was cloned from",
     .method =
         "A file of two blocks is cloned again and again (FICLONE); each time, two threads write to the first block of "
-        "the "
-        "clone at the same moment, with O_DIRECT. Then both files are read directly: the source must have its own "
-        "data, "
-        "the clone that of one of the two. (XFS from 4.11 on could write to the block of the source: commit "
+        "the clone at the same moment, with O_DIRECT. Then both files are read directly: the source must have its own "
+        "data, the clone that of one of the two. (XFS from 4.11 on could write to the block of the source: commit "
         "2f4acd0fcd86.)",
     .disk = DiskNeed::poisoned,
     .run = run,

@@ -30,11 +30,11 @@ const Case stale_data_crash_clone{
     .summary = "cuts the power while a file is cloned and both are written to, and looks for stale and lost data",
     .method =
         "On an aged disk on which every sector says where it came from, a file is cloned (FICLONE), and then the "
-        "source and the clone are written to, directly and through the page cache, with syncs in between, while "
-        "the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that "
-        "has what was written up to there, and others that lost a random part of what no flush had covered; each "
-        "is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or "
-        "data written at that offset, and what a sync had promised by then.",
+        "source and the clone are written to, directly and through the page cache, with syncs in between, while the "
+        "disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what "
+        "was written up to there, and others that lost a random part of what no flush had covered; each is mounted, "
+        "so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data written at "
+        "that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

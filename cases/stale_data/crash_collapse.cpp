@@ -29,12 +29,12 @@ const Case stale_data_crash_collapse{
     .name = "stale_data.crash_collapse",
     .summary = "cuts the power while ranges of a file are collapsed and inserted, and looks for stale and lost data",
     .method =
-        "On an aged disk on which every sector says where it came from, ranges of a file are taken out and put in "
-        "by fallocate(2), with dirty pages and writes and syncs in between, while the disk keeps a log of all "
-        "writes and flushes. Then, at many points of that log, a disk is made that has what was written up to "
-        "there, and others that lost a random part of what no flush had covered; each is mounted, so that the "
-        "filesystem recovers, is read and checked by fsck. Readers must find zeros or data written at that "
-        "offset, and what a sync had promised by then.",
+        "On an aged disk on which every sector says where it came from, ranges of a file are taken out and put in by "
+        "fallocate(2), with dirty pages and writes and syncs in between, while the disk keeps a log of all writes and "
+        "flushes. Then, at many points of that log, a disk is made that has what was written up to there, and others "
+        "that lost a random part of what no flush had covered; each is mounted, so that the filesystem recovers, is "
+        "read and checked by fsck. Readers must find zeros or data written at that offset, and what a sync had "
+        "promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -60,14 +60,13 @@ const Case stale_data_crash_committed_write{
         "cuts the power when blocks of direct writes in flight are committed and their data has not reached the "
         "disk",
     .method =
-        "On an aged disk on which every sector says where it came from, direct writes behind the end of file, "
-        "into a hole and into preallocated blocks, and the writeback of a delayed allocation in a hole, are in "
-        "flight while the disk holds their data, and an fsync of another file commits whatever they have changed; "
-        "then they are let go, while the disk keeps a log of all writes and flushes. Then, at many points of that "
-        "log, a disk is made that has what was written up to there, or only what was promised, or that lost other "
-        "parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read and "
-        "checked by fsck. Readers must find zeros or data written at that offset, and what a sync had promised by "
-        "then.",
+        "On an aged disk on which every sector says where it came from, direct writes behind the end of file, into a "
+        "hole and into preallocated blocks, and the writeback of a delayed allocation in a hole, are in flight while "
+        "the disk holds their data, and an fsync of another file commits whatever they have changed; then they are "
+        "let go, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is "
+        "made that has what was written up to there, or only what was promised, or that lost other parts of what no "
+        "flush had covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers "
+        "must find zeros or data written at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

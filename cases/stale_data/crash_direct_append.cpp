@@ -22,12 +22,11 @@ const Case stale_data_crash_direct_append{
     .name = "stale_data.crash_direct_append",
     .summary = "cuts the power while a file grows by direct appends, and looks for stale and lost data",
     .method =
-        "On an aged disk on which every sector says where it came from, a file is grown by direct appends, "
-        "with an fdatasync after every third, while the disk keeps a log of all writes and flushes. Then, at "
-        "many points of that log, a disk is made that has what was written up to there, and others that lost "
-        "a random part of what no flush had covered; each is mounted, so that the filesystem recovers, is "
-        "read and checked by fsck. Readers must find zeros or data written at that offset, and what a sync "
-        "had promised by then.",
+        "On an aged disk on which every sector says where it came from, a file is grown by direct appends, with an "
+        "fdatasync after every third, while the disk keeps a log of all writes and flushes. Then, at many points of "
+        "that log, a disk is made that has what was written up to there, and others that lost a random part of what "
+        "no flush had covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers "
+        "must find zeros or data written at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

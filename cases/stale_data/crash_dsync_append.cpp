@@ -20,8 +20,7 @@ const Case stale_data_crash_dsync_append{
     .summary = "cuts the power while a file grows by direct appends with RWF_DSYNC, of which each is a promise",
     .method =
         "As stale_data.crash_direct_append, but each append is a pwritev2(2) with RWF_DSYNC: as soon as it has "
-        "returned, a "
-        "power cut may lose neither its data nor the size.",
+        "returned, a power cut may lose neither its data nor the size.",
     .disk = DiskNeed::held,
     .run = run,
 };

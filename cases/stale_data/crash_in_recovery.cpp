@@ -32,12 +32,12 @@ const Case stale_data_crash_in_recovery{
     .name = "stale_data.crash_in_recovery",
     .summary = "cuts the power again while the filesystem recovers from a power cut, and after the next sync",
     .method =
-        "On an aged disk on which every sector says where it came from, files are appended to, preallocated, truncated "
-        "and synced. At two promises the power is cut, and what is left is mounted on a disk that keeps a log of all "
-        "writes and flushes of the recovery; the power is cut again at moments spread over it, with "
-        "only what flushes had covered by then, or a random part of the rest. Each such disk is mounted, "
-        "read, and judged by what had been promised before the first power cut. In the end a file is written to the "
-        "filesystem that has recovered, and synced; it must be there after a power cut as well.",
+        "On an aged disk on which every sector says where it came from, files are appended to, preallocated, "
+        "truncated and synced. At two promises the power is cut, and what is left is mounted on a disk that keeps a "
+        "log of all writes and flushes of the recovery; the power is cut again at moments spread over it, with only "
+        "what flushes had covered by then, or a random part of the rest. Each such disk is mounted, read, and judged "
+        "by what had been promised before the first power cut. In the end a file is written to the filesystem that "
+        "has recovered, and synced; it must be there after a power cut as well.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -101,13 +101,11 @@ const Case stale_data_crash_journal_wrap{
     .summary = "cuts the power around the moments in which a small journal that wraps frees its oldest part",
     .method =
         "A filesystem of its own, with the recipe's mount options, blocks of 1 KiB and a journal of 1 MiB, is mounted "
-        "twice for one small "
-        "change each. Then files are appended to, cut short and written to behind holes, one after the other, each "
-        "call "
-        "with an fsync, so that the journal wraps several times. The power is cut before and after writes of the "
-        "journal's superblock, which say that its oldest part is free: with what flushes had covered by then, with the "
-        "last write besides, with all, and with a random part; and at other moments. What is left must mount, be "
-        "undamaged, and have what was promised.",
+        "twice for one small change each. Then files are appended to, cut short and written to behind holes, one "
+        "after the other, each call with an fsync, so that the journal wraps several times. The power is cut before "
+        "and after writes of the journal's superblock, which say that its oldest part is free: with what flushes had "
+        "covered by then, with the last write besides, with all, and with a random part; and at other moments. What "
+        "is left must mount, be undamaged, and have what was promised.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -27,11 +27,11 @@ const Case stale_data_crash_keep_size{
     .summary = "cuts the power while appends go into blocks preallocated beyond the end of file",
     .method =
         "On an aged disk on which every sector says where it came from, a file is preallocated with "
-        "FALLOC_FL_KEEP_SIZE and then appended to directly, with an fdatasync after every second write, while "
-        "the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made "
-        "that has what was written up to there, and others that lost a random part of what no flush had "
-        "covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must "
-        "find zeros or data written at that offset, and what a sync had promised by then.",
+        "FALLOC_FL_KEEP_SIZE and then appended to directly, with an fdatasync after every second write, while the "
+        "disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what "
+        "was written up to there, and others that lost a random part of what no flush had covered; each is mounted, "
+        "so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data written at "
+        "that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -38,8 +38,8 @@ const Case stale_data_crash_many_extents{
         "On an aged disk on which every sector says where it came from, a file gets many preallocated ranges with a "
         "written block in each, more than fit into its inode, and then a block beside each is written, directly and "
         "through the page cache, followed by fdatasync: each turns an unwritten block into data and changes nothing "
-        "else. For the moment after each, a disk is made with just what flushes had covered by then; it is mounted, so "
-        "that the filesystem recovers, and what was promised must be there.",
+        "else. For the moment after each, a disk is made with just what flushes had covered by then; it is mounted, "
+        "so that the filesystem recovers, and what was promised must be there.",
     .disk = DiskNeed::held,
     .run = run,
 };

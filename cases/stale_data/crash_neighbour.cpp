@@ -25,8 +25,8 @@ const Case stale_data_crash_neighbour{
     .summary = "cuts the power after one file was synced while another has grown, and looks for stale and lost data",
     .method =
         "As stale_data.crash_buffered_append, with two files that grow through the page cache, of which one alone is "
-        "synced. The journal then has the other's new blocks and size, and its data may not be on the disk: where "
-        "the filesystem keeps no order between the two, a reader finds what was in those blocks before.",
+        "synced. The journal then has the other's new blocks and size, and its data may not be on the disk: where the "
+        "filesystem keeps no order between the two, a reader finds what was in those blocks before.",
     .disk = DiskNeed::held,
     .run = run,
 };

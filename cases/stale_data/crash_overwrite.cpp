@@ -35,13 +35,13 @@ const Case stale_data_crash_overwrite{
     .name = "stale_data.crash_overwrite",
     .summary = "cuts the power while data is overwritten, and looks for lost data",
     .method =
-        "On an aged disk on which every sector says where it came from, a file is overwritten, directly and "
-        "through the page cache, with an fdatasync after each, and then so that all that an overwrite changes of "
-        "the file itself was committed while its data was in flight, and a sync has only the disk's cache to "
-        "flush, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is "
-        "made that has what was written up to there, and others that lost a random part of what no flush had "
-        "covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must "
-        "find zeros or data written at that offset, and what a sync had promised by then.",
+        "On an aged disk on which every sector says where it came from, a file is overwritten, directly and through "
+        "the page cache, with an fdatasync after each, and then so that all that an overwrite changes of the file "
+        "itself was committed while its data was in flight, and a sync has only the disk's cache to flush, while the "
+        "disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what "
+        "was written up to there, and others that lost a random part of what no flush had covered; each is mounted, "
+        "so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data written at "
+        "that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

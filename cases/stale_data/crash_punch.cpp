@@ -32,11 +32,11 @@ const Case stale_data_crash_punch{
     .summary = "cuts the power while holes are punched into a file and filled again, and looks for stale and lost data",
     .method =
         "On an aged disk on which every sector says where it came from, holes are punched into a file, over dirty "
-        "pages too and off the borders of blocks, and filled again, with syncs in between, while the disk keeps a "
-        "log of all writes and flushes. Then, at many points of that log, a disk is made that has what was "
-        "written up to there, and others that lost a random part of what no flush had covered; each is mounted, "
-        "so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data written at "
-        "that offset, and what a sync had promised by then.",
+        "pages too and off the borders of blocks, and filled again, with syncs in between, while the disk keeps a log "
+        "of all writes and flushes. Then, at many points of that log, a disk is made that has what was written up to "
+        "there, and others that lost a random part of what no flush had covered; each is mounted, so that the "
+        "filesystem recovers, is read and checked by fsck. Readers must find zeros or data written at that offset, "
+        "and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -33,12 +33,12 @@ const Case stale_data_crash_reused_blocks{
         "cuts the power when blocks that a file gave up without a sync are wanted by another, and looks for its "
         "data",
     .method =
-        "On an aged disk on which every sector says where it came from, two synced files are cut off and punched "
-        "out on a filesystem that is nearly full, and a third is written directly into the space that is then "
-        "left, with no sync, while the disk keeps a log of all writes and flushes. Then, at many points of that "
-        "log, a disk is made that has what was written up to there, or that lost other parts of what no flush had "
-        "covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Where the old "
-        "files are back, they must show their own data.",
+        "On an aged disk on which every sector says where it came from, two synced files are cut off and punched out "
+        "on a filesystem that is nearly full, and a third is written directly into the space that is then left, with "
+        "no sync, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is "
+        "made that has what was written up to there, or that lost other parts of what no flush had covered; each is "
+        "mounted, so that the filesystem recovers, is read and checked by fsck. Where the old files are back, they "
+        "must show their own data.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -37,10 +37,10 @@ const Case stale_data_crash_sector_append{
     .method =
         "On an aged disk on which every sector says where it came from, files grow by one sector after the other, "
         "directly, through the page cache and with RWF_DSYNC, each followed by an fdatasync: nothing but the size "
-        "changes besides the data, while the disk keeps a log of all writes and flushes. Then, at many points of "
-        "that log, a disk is made that has what was written up to there, or only what was promised, or that lost "
-        "other parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read and "
-        "checked by fsck. What an fdatasync had promised by then, the size too, must be there.",
+        "changes besides the data, while the disk keeps a log of all writes and flushes. Then, at many points of that "
+        "log, a disk is made that has what was written up to there, or only what was promised, or that lost other "
+        "parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read and checked by "
+        "fsck. What an fdatasync had promised by then, the size too, must be there.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -32,9 +32,9 @@ const Case stale_data_crash_size{
     .name = "stale_data.crash_size",
     .summary = "cuts the power after a file grew, its new blocks were punched or zeroed, and it was synced",
     .method =
-        "As stale_data.crash_zero_range, but what is punched and zeroed is what a buffered write has just added at the "
-        "end of "
-        "the file and what has not reached the disk: the new size must be there all the same once it was synced.",
+        "As stale_data.crash_zero_range, but what is punched and zeroed is what a buffered write has just added at "
+        "the end of the file and what has not reached the disk: the new size must be there all the same once it was "
+        "synced.",
     .disk = DiskNeed::held,
     .run = run,
 };

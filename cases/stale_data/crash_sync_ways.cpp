@@ -43,15 +43,10 @@ const Case stale_data_crash_sync_ways{
     .method =
         "On an aged disk on which every sector says where it came from, files are written to at their end, onto data, "
         "into a hole, into preallocated blocks below and behind their end, and by a sector, each time in one of "
-        "seventeen "
-        "ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in io_uring, "
-        "O_SYNC, "
-        "O_DSYNC, "
-        "RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. For the moment after two of each, at other places "
-        "from "
-        "way to way, a disk is made with just what flushes had covered by then; it is mounted, so that the filesystem "
-        "recovers, and what was promised must "
-        "be there.",
+        "seventeen ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in "
+        "io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. For the moment after two "
+        "of each, at other places from way to way, a disk is made with just what flushes had covered by then; it is "
+        "mounted, so that the filesystem recovers, and what was promised must be there.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

@@ -32,12 +32,12 @@ const Case stale_data_crash_syncfs{
     .summary = "cuts the power after appends and overwrites that syncfs(2) has promised, and looks for lost data",
     .method =
         "On an aged disk on which every sector says where it came from, a file is written through the page cache, "
-        "overwritten and appended to directly, and the filesystem synced by syncfs(2) after each, also where all "
-        "that an overwrite changes of the file itself was committed while its data was in flight, so that only "
-        "the disk's cache is left to be flushed, while the disk keeps a log of all writes and flushes. Then, at "
-        "many points of that log, a disk is made that has what was written up to there, or only what was "
-        "promised, or that lost other parts of what no flush had covered; each is mounted, so that the filesystem "
-        "recovers, is read and checked by fsck. What syncfs had promised by then must be there.",
+        "overwritten and appended to directly, and the filesystem synced by syncfs(2) after each, also where all that "
+        "an overwrite changes of the file itself was committed while its data was in flight, so that only the disk's "
+        "cache is left to be flushed, while the disk keeps a log of all writes and flushes. Then, at many points of "
+        "that log, a disk is made that has what was written up to there, or only what was promised, or that lost "
+        "other parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read and "
+        "checked by fsck. What syncfs had promised by then must be there.",
     .disk = DiskNeed::held,
     .run = run,
 };

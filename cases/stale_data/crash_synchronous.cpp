@@ -32,13 +32,13 @@ const Case stale_data_crash_synchronous{
         "cuts the power after writes with RWF_DSYNC and O_SYNC, fallocate with O_SYNC, syncfs and asynchronous "
         "fdatasync",
     .method =
-        "On an aged disk on which every sector says where it came from, a file is written through the page cache "
-        "with RWF_DSYNC and O_SYNC, at its end, into a hole and onto data, preallocated on a descriptor of "
-        "O_SYNC, and synced by IOCB_CMD_FDSYNC, while the disk keeps a log of all writes and flushes. Then, at "
-        "many points of that log, a disk is made that has what was written up to there, or only what was "
-        "promised, or that lost other parts of what no flush had covered; each is mounted, so that the filesystem "
-        "recovers, is read and checked by fsck. Readers must find zeros or data written at that offset, and what "
-        "a sync had promised by then.",
+        "On an aged disk on which every sector says where it came from, a file is written through the page cache with "
+        "RWF_DSYNC and O_SYNC, at its end, into a hole and onto data, preallocated on a descriptor of O_SYNC, and "
+        "synced by IOCB_CMD_FDSYNC, while the disk keeps a log of all writes and flushes. Then, at many points of "
+        "that log, a disk is made that has what was written up to there, or only what was promised, or that lost "
+        "other parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read and "
+        "checked by fsck. Readers must find zeros or data written at that offset, and what a sync had promised by "
+        "then.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

@@ -42,12 +42,12 @@ const Case stale_data_crash_truncate{
     .summary = "cuts the power while a file is cut short and grows again, and looks for stale and lost data",
     .method =
         "On an aged disk on which every sector says where it came from, a file is cut short and grown again, with "
-        "writes and syncs in between, and another one inside a block, to a size that it never had, with a sync of "
-        "a third file alone, while the disk keeps a log of all writes and flushes. Then, at many points of that "
-        "log, a disk is made that has what was written up to there, and others that lost a random part of what no "
-        "flush had covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. "
-        "Readers must find zeros or data written at that offset, and what a sync had promised by then; and a file "
-        "that is larger than it ever was before it was cut short has been cut short.",
+        "writes and syncs in between, and another one inside a block, to a size that it never had, with a sync of a "
+        "third file alone, while the disk keeps a log of all writes and flushes. Then, at many points of that log, a "
+        "disk is made that has what was written up to there, and others that lost a random part of what no flush had "
+        "covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find "
+        "zeros or data written at that offset, and what a sync had promised by then; and a file that is larger than "
+        "it ever was before it was cut short has been cut short.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -64,11 +64,11 @@ const Case stale_data_crash_unsynced_sizes{
     .name = "stale_data.crash_unsynced_sizes",
     .summary = "cuts the power after writes, fallocate and truncate around the end of a file that nobody has synced",
     .method =
-        "On an aged disk on which every sector says where it came from, files are written through the page cache and a "
-        "mapping, and preallocated, zeroed, punched, collapsed, inserted into and truncated around their end, with and "
-        "without FALLOC_FL_KEEP_SIZE; only another file is synced, so that what was changed so far is committed, while "
-        "the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has "
-        "what was written up to there, or only what was promised, or that lost other parts of what no flush had "
+        "On an aged disk on which every sector says where it came from, files are written through the page cache and "
+        "a mapping, and preallocated, zeroed, punched, collapsed, inserted into and truncated around their end, with "
+        "and without FALLOC_FL_KEEP_SIZE; only another file is synced, so that what was changed so far is committed, "
+        "while the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that "
+        "has what was written up to there, or only what was promised, or that lost other parts of what no flush had "
         "covered; each is mounted, so that the filesystem recovers, is read, and checked by fsck, which must find "
         "nothing.",
     .disk = DiskNeed::held,

@@ -21,10 +21,8 @@ const Case stale_data_extended_window{
     .summary = "looks for lost data while fallocate extends a file to less than appends in flight will",
     .method =
         "As stale_data.fallocate_window, but the ranges that fallocate(2) extends the file to end below the appends "
-        "that "
-        "are in flight then: a size that was taken before the append and set after it cuts it off (XFS until 5.4, "
-        "commit "
-        "249bd9087a52; fstests generic/586).",
+        "that are in flight then: a size that was taken before the append and set after it cuts it off (XFS until "
+        "5.4, commit 249bd9087a52; fstests generic/586).",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

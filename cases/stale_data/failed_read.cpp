@@ -146,12 +146,9 @@ const Case stale_data_failed_read{
     .summary = "lets the disk fail reads and looks at what readers are told, and at what is in the file afterwards",
     .method =
         "On an aged disk on which every sector says where it came from, the disk fails reads of data with EIO: of "
-        "readers "
-        "through the page cache, with O_DIRECT, through a pipe, io_uring, a mapping and copy_file_range, and of a "
-        "write, "
-        "PUNCH_HOLE and ZERO_RANGE that touch a part of a block. Each must be told, and afterwards, when the disk "
-        "reads "
-        "again, and after a remount, every reader must find what was written before.",
+        "readers through the page cache, with O_DIRECT, through a pipe, io_uring, a mapping and copy_file_range, and "
+        "of a write, PUNCH_HOLE and ZERO_RANGE that touch a part of a block. Each must be told, and afterwards, when "
+        "the disk reads again, and after a remount, every reader must find what was written before.",
     .disk = DiskNeed::held,
     .fails_io = true,
     .run = run,

@@ -99,13 +99,12 @@ const Case stale_data_failed_write{
         "lets the disk fail direct writes and looks at what readers then see, at the size, and at what the writer is "
         "told",
     .method =
-        "On an aged disk on which every sector says where it came from, direct asynchronous writes at end of "
-        "file, into preallocated blocks behind and below it, into a hole, onto data and onto data shared with a clone "
-        "are failed by the disk "
-        "with EIO, once as a whole and once with their first sector written; then one over many extents, of whose "
-        "requests the first fails. The file must not have grown, the writer must be told, and every reader, also "
-        "after a remount and after the file has grown, must find zeros, the old data or the new; in the clone, the "
-        "old.",
+        "On an aged disk on which every sector says where it came from, direct asynchronous writes at end of file, "
+        "into preallocated blocks behind and below it, into a hole, onto data and onto data shared with a clone are "
+        "failed by the disk with EIO, once as a whole and once with their first sector written; then one over many "
+        "extents, of whose requests the first fails. The file must not have grown, the writer must be told, and every "
+        "reader, also after a remount and after the file has grown, must find zeros, the old data or the new; in the "
+        "clone, the old.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .fails_io = true,

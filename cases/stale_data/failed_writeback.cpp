@@ -197,12 +197,11 @@ const Case stale_data_failed_writeback{
     .method =
         "On an aged disk on which every sector says where it came from, writes through the page cache at end of file, "
         "into preallocated blocks behind and below it, into a hole, onto data and onto data shared with a clone are "
-        "failed by the disk with EIO when "
-        "they are written back. fsync must tell, and that of another descriptor that was open at the time as well, and "
-        "each once; where only syncfs was told, also who opens the file later; so must every call that promises what "
-        "was written (O_DSYNC, msync, io_submit, io_uring), also where one request of many fails; after a remount "
-        "every reader must find zeros, the old data or the new (in the clone, the old), and a size from before or "
-        "after.",
+        "failed by the disk with EIO when they are written back. fsync must tell, and that of another descriptor that "
+        "was open at the time as well, and each once; where only syncfs was told, also who opens the file later; so "
+        "must every call that promises what was written (O_DSYNC, msync, io_submit, io_uring), also where one request "
+        "of many fails; after a remount every reader must find zeros, the old data or the new (in the clone, the "
+        "old), and a size from before or after.",
     .disk = DiskNeed::held,
     .fails_io = true,
     .run = run,

@@ -206,8 +206,8 @@ const Case stale_data_fallocate_reads_zero{
         "On a poisoned and aged disk, brings one file after the other into a state of its own: allocated, partly "
         "written, kept in size and grown later, zeroed, punched, shifted, cut and grown, always with edges inside "
         "blocks. Direct, buffered and mapped readers then look at all of each file, and once more after a remount. "
-        "What was never written or was taken away must read as zeros; what lies beside it must keep its data. "
-        "Modes that the filesystem does not have are left out.",
+        "What was never written or was taken away must read as zeros; what lies beside it must keep its data. Modes "
+        "that the filesystem does not have are left out.",
     .needs = {},
     .disk = DiskNeed::poisoned,
     .run = run,

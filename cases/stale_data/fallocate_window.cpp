@@ -24,13 +24,13 @@ const Case stale_data_fallocate_window{
     .name = "stale_data.fallocate_window",
     .summary = "looks for stale and lost data while fallocate runs around and beyond appends in flight",
     .method =
-        "On an aged disk on which every sector says where it came from, a direct append is in flight while the "
-        "disk holds all data; then fallocate(2) preallocates across it, with and without KEEP_SIZE, and a write "
-        "into what it made and an append behind follow. What is held is let go one by one, in the order of "
-        "submission, against it, and from the middle outwards; before each, every kind of reader (buffered, "
-        "direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by "
-        "two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. At the "
-        "end all is read again, after a remount too.",
+        "On an aged disk on which every sector says where it came from, a direct append is in flight while the disk "
+        "holds all data; then fallocate(2) preallocates across it, with and without KEEP_SIZE, and a write into what "
+        "it made and an append behind follow. What is held is let go one by one, in the order of submission, against "
+        "it, and from the middle outwards; before each, every kind of reader (buffered, direct, mapped, through a "
+        "pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two oracles: nothing but zeros "
+        "or data written at that offset, and acknowledged data is there. At the end all is read again, after a "
+        "remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

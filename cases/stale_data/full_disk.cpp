@@ -164,9 +164,8 @@ const Case stale_data_full_disk{
     .method =
         "On an aged disk with 4 MiB left, a file grows or has a hole filled by writes of random length until one gets "
         "fewer bytes or ENOSPC: through the page cache, with RWF_DSYNC, directly, by io_submit. The end of file may "
-        "have "
-        "moved by just what was returned, fsync must find room for all that is in memory, and what was returned as "
-        "written must be there for every reader, also after a remount; the rest must be zeros.",
+        "have moved by just what was returned, fsync must find room for all that is in memory, and what was returned "
+        "as written must be there for every reader, also after a remount; the rest must be zeros.",
     .disk = DiskNeed::poisoned,
     .run = run,
 };

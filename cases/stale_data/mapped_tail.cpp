@@ -239,10 +239,9 @@ const Case stale_data_mapped_tail{
         "Stores data of nobody into the last page of a mapped file, behind the end of file, at different sizes; does "
         "nothing, or syncs, or also drops the page; then lets the file grow by ftruncate(2), fallocate(2), an append, "
         "a write or a direct write past the end. A page behind the end must give EFAULT to write(2) before, and be "
-        "there "
-        "afterwards. Then it stores through the mapping into what has been added to that page, and to another one. "
-        "Every reader must see zeros and what was written, also after a remount. (Commits 90a8020278c1, 9de4f22a60f7, "
-        "52aecaee1c26; fstests generic/030, generic/363.)",
+        "there afterwards. Then it stores through the mapping into what has been added to that page, and to another "
+        "one. Every reader must see zeros and what was written, also after a remount. (Commits 90a8020278c1, "
+        "9de4f22a60f7, 52aecaee1c26; fstests generic/030, generic/363.)",
     .needs = {},
     .disk = DiskNeed::poisoned,
     .run = run,

@@ -25,12 +25,12 @@ const Case stale_data_mixed_unwritten_window{
         "holes",
     .method =
         "On an aged disk on which every sector says where it came from, one of three direct asynchronous writes "
-        "splits an unwritten extent, one goes across data and what is left of it, and one across unwritten "
-        "extents and a hole; all are in flight while the disk holds all data. What is held is let go one by one, "
-        "in the order of submission, against it, and from the middle outwards; before each, every kind of reader "
-        "(buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, "
-        "judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. "
-        "At the end all is read again, after a remount too.",
+        "splits an unwritten extent, one goes across data and what is left of it, and one across unwritten extents "
+        "and a hole; all are in flight while the disk holds all data. What is held is let go one by one, in the order "
+        "of submission, against it, and from the middle outwards; before each, every kind of reader (buffered, "
+        "direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two "
+        "oracles: nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is "
+        "read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

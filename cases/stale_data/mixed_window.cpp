@@ -20,12 +20,12 @@ const Case stale_data_mixed_window{
     .name = "stale_data.mixed_window",
     .summary = "looks for stale and lost data while writes are in flight that go across data and holes",
     .method =
-        "On an aged disk on which every sector says where it came from, each of three direct asynchronous writes "
-        "goes across data and a hole, one way or the other, and all are in flight while the disk holds all data. "
-        "What is held is let go one by one, in the order of submission, against it, and from the middle outwards; "
-        "before each, every kind of reader (buffered, direct, mapped, through a pipe and io_uring; lseek and "
-        "FIEMAP too) looks at the whole file, judged by two oracles: nothing but zeros or data written at that "
-        "offset, and acknowledged data is there. At the end all is read again, after a remount too.",
+        "On an aged disk on which every sector says where it came from, each of three direct asynchronous writes goes "
+        "across data and a hole, one way or the other, and all are in flight while the disk holds all data. What is "
+        "held is let go one by one, in the order of submission, against it, and from the middle outwards; before "
+        "each, every kind of reader (buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) "
+        "looks at the whole file, judged by two oracles: nothing but zeros or data written at that offset, and "
+        "acknowledged data is there. At the end all is read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

@@ -228,13 +228,10 @@ const Case stale_data_move_in_flight{
     .summary = "moves and clones blocks while direct writes to them are in flight",
     .method =
         "While the disk holds a direct write into data, unwritten blocks or a hole, another thread collapses or "
-        "inserts a "
-        "range before it, clones the file, or clones another one over it, until that call has returned or is blocked; "
-        "then "
-        "the write is let go. What was submitted first must be in what is moved, at its new place, with all of its "
-        "data: "
-        "an extent that is converted where it no longer is shows zeros or old blocks. Both files are read buffered, "
-        "directly and mapped, also after a remount.",
+        "inserts a range before it, clones the file, or clones another one over it, until that call has returned or "
+        "is blocked; then the write is let go. What was submitted first must be in what is moved, at its new place, "
+        "with all of its data: an extent that is converted where it no longer is shows zeros or old blocks. Both "
+        "files are read buffered, directly and mapped, also after a remount.",
     .disk = DiskNeed::held,
     .run = run,
 };

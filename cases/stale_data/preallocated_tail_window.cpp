@@ -22,13 +22,13 @@ const Case stale_data_preallocated_tail_window{
     .summary = "looks for stale data before writes to some of a few preallocated blocks",
     .method =
         "On an aged disk on which every sector says where it came from, eight blocks are preallocated in an empty "
-        "file with KEEP_SIZE, and a direct asynchronous write to the last of them, of which a filesystem may find "
-        "it cheaper to zero the others than to split the extent, and then one through the page cache to another "
-        "of them with its writeback, are in flight while the disk holds all data. What is held is let go one by "
-        "one, in the order of submission, against it, and from the middle outwards; before each, every kind of "
-        "reader (buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole "
-        "file, judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is "
-        "there. At the end all is read again, after a remount too.",
+        "file with KEEP_SIZE, and a direct asynchronous write to the last of them, of which a filesystem may find it "
+        "cheaper to zero the others than to split the extent, and then one through the page cache to another of them "
+        "with its writeback, are in flight while the disk holds all data. What is held is let go one by one, in the "
+        "order of submission, against it, and from the middle outwards; before each, every kind of reader (buffered, "
+        "direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two "
+        "oracles: nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is "
+        "read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

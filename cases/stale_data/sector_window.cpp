@@ -23,11 +23,11 @@ const Case stale_data_sector_window{
     .summary = "looks for stale and lost data while several writes of less than a block go to one block",
     .method =
         "On an aged disk on which every sector says where it came from, four direct asynchronous writes are in "
-        "flight, two and two into one block of a hole, each of 512 bytes, while the disk holds all data. They are "
-        "let go one by one, in the order of submission, against it, and from the middle outwards; before each, "
-        "every kind of reader (buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks "
-        "at the whole file, judged by two oracles: nothing but zeros or data written at that offset, and "
-        "acknowledged data is there. At the end all is read again, after a remount too.",
+        "flight, two and two into one block of a hole, each of 512 bytes, while the disk holds all data. They are let "
+        "go one by one, in the order of submission, against it, and from the middle outwards; before each, every kind "
+        "of reader (buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole "
+        "file, judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is "
+        "there. At the end all is read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

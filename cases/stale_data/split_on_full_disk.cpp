@@ -113,13 +113,10 @@ const Case stale_data_split_on_full_disk{
     .summary = "writes into every second preallocated block of a full disk, and reads the blocks between",
     .method =
         "On an aged disk, two files of 1000 blocks are preallocated and the rest of the space is taken; then every "
-        "second "
-        "block of one is written directly, of the other through the page cache. Each write splits an unwritten extent, "
-        "and "
-        "the tree that holds them needs blocks that there are none of: no write may fail for that, and none may make a "
-        "neighbour written, which would show what the disk had there before. All is read directly, buffered, mapped "
-        "and "
-        "by pipe, and again after a remount.",
+        "second block of one is written directly, of the other through the page cache. Each write splits an unwritten "
+        "extent, and the tree that holds them needs blocks that there are none of: no write may fail for that, and "
+        "none may make a neighbour written, which would show what the disk had there before. All is read directly, "
+        "buffered, mapped and by pipe, and again after a remount.",
     .disk = DiskNeed::poisoned,
     .run = run,
 };

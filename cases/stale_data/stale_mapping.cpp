@@ -14,8 +14,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/blocking.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/io/mapping.h"
 #include "fixtures/pattern/sector.h"
 
@@ -147,10 +146,9 @@ class StaleMapping {
         file.sync();
         if (under == Under::shared) {
             const auto clone = File::create(root_ / fmt::format("clone-{}", content.file()));
-            if (::ioctl(clone.descriptor(), FICLONE, file.descriptor()) != 0) {
-                if (errno == EOPNOTSUPP || errno == ENOTTY || errno == EINVAL) return false;
-                throw SystemFailure("FICLONE of " + file.path().string(), errno);
-            }
+            const int error = clone_all(file, clone);
+            if (error == EOPNOTSUPP) return false;
+            if (error != 0) throw SystemFailure("FICLONE of " + file.path().string(), error);
         }
         drop(file, all);
         write(file, content, tail_, 2);
@@ -253,12 +251,12 @@ const Case stale_data_stale_mapping{
     .name = "stale_data.stale_mapping",
     .summary = "changes the blocks that a buffered write, which sleeps in its middle, has yet to come to",
     .method =
-        "On an aged disk filled with poison, a buffered write of nine blocks and a half goes into preallocated blocks, "
-        "a hole, data, and shared blocks; the other half of its last block is data already. At its first or its fifth "
-        "block the write meets a page of its memory that is missing (userfaultfd) and sleeps, while the pages from its "
-        "last block on are written back and dropped, and then stored to through a mapping, punched, allocated, or "
-        "written directly; or the page never comes, and the write ends early, with pages behind it that a mapping has "
-        "stored to. No byte but its own may have changed, for any reader, also after a remount.",
+        "On an aged disk filled with poison, a buffered write of nine blocks and a half goes into preallocated "
+        "blocks, a hole, data, and shared blocks; the other half of its last block is data already. At its first or "
+        "its fifth block the write meets a page of its memory that is missing (userfaultfd) and sleeps, while the "
+        "pages from its last block on are written back and dropped, and then stored to through a mapping, punched, "
+        "allocated, or written directly; or the page never comes, and the write ends early, with pages behind it that "
+        "a mapping has stored to. No byte but its own may have changed, for any reader, also after a remount.",
     .needs = {{"feature", "write_hold"}},
     .disk = DiskNeed::poisoned,
     .run = run,

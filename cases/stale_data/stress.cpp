@@ -199,13 +199,13 @@ const Case stale_data_stress{
     .name = "stale_data.stress",
     .summary = "looks for stale and for lost data while many files change in every way and many readers look",
     .method =
-        "On a poisoned and aged disk, four writers change a file each, as fast as the machine allows: direct "
-        "appends and overwrites, one and several at a time, in blocks and in sectors; for every other file "
-        "appends and overwrites through the page cache; gaps, preallocation, holes punched, syncs. Five readers "
-        "(two buffered, a direct, a mapped, one through a pipe) look at any of them, mostly around the end of "
-        "file, and judge by two oracles: nothing but zeros or data written at that offset, and acknowledged data "
-        "is there. Files are given up for new ones, which get their blocks. Needs no FUSE. Five files a writer, "
-        "or as many as there is time for (--for 10m).",
+        "On a poisoned and aged disk, four writers change a file each, as fast as the machine allows: direct appends "
+        "and overwrites, one and several at a time, in blocks and in sectors; for every other file appends and "
+        "overwrites through the page cache; gaps, preallocation, holes punched, syncs. Five readers (two buffered, a "
+        "direct, a mapped, one through a pipe) look at any of them, mostly around the end of file, and judge by two "
+        "oracles: nothing but zeros or data written at that offset, and acknowledged data is there. Files are given "
+        "up for new ones, which get their blocks. Needs no FUSE. Five files a writer, or as many as there is time for "
+        "(--for 10m).",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .in_rounds = true,

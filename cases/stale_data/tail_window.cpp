@@ -22,13 +22,12 @@ const Case stale_data_tail_window{
         "moves on",
     .method =
         "On an aged disk on which every sector says where it came from, a file ends inside a block, and a direct "
-        "write over all of that block is in flight while the disk holds all data; another one goes behind a gap "
-        "after it, for which the filesystem zeroes what lay behind the old end of file, and a third ends inside a "
-        "block again. What is held is let go one by one, in the order of submission, against it, and from the "
-        "middle outwards; before each, every kind of reader (buffered, direct, mapped, through a pipe and "
-        "io_uring; lseek and FIEMAP too) looks at the whole file, judged by two oracles: nothing but zeros or "
-        "data written at that offset, and acknowledged data is there. At the end all is read again, after a "
-        "remount too.",
+        "write over all of that block is in flight while the disk holds all data; another one goes behind a gap after "
+        "it, for which the filesystem zeroes what lay behind the old end of file, and a third ends inside a block "
+        "again. What is held is let go one by one, in the order of submission, against it, and from the middle "
+        "outwards; before each, every kind of reader (buffered, direct, mapped, through a pipe and io_uring; lseek "
+        "and FIEMAP too) looks at the whole file, judged by two oracles: nothing but zeros or data written at that "
+        "offset, and acknowledged data is there. At the end all is read again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

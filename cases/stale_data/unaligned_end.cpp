@@ -133,11 +133,9 @@ const Case stale_data_unaligned_end{
     .summary = "reads directly around an end of file that is no multiple of a sector",
     .method =
         "On an aged disk filled with poison, files end one byte, 777 and 3000 bytes behind a block: in data, in data "
-        "of "
-        "which the rest was cut off, in a hole, in preallocated blocks. From a block before the end to two behind it, "
-        "at every sector, direct reads of a sector, a block and four blocks must return what there is before the end "
-        "of "
-        "file, by pread and by io_submit, and leave what lies behind in the caller's memory untouched or zero.",
+        "of which the rest was cut off, in a hole, in preallocated blocks. From a block before the end to two behind "
+        "it, at every sector, direct reads of a sector, a block and four blocks must return what there is before the "
+        "end of file, by pread and by io_submit, and leave what lies behind in the caller's memory untouched or zero.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .run = run,

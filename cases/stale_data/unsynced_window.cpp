@@ -23,12 +23,12 @@ const Case stale_data_unsynced_window{
     .summary = "looks for stale data while writes into a hole are in flight below an end of file that was never synced",
     .method =
         "On an aged disk on which every sector says where it came from, buffered writes move the end of file out "
-        "without a sync, so that the disk knows nothing of it, and direct writes into the hole below it are in "
-        "flight while the disk holds all data. What is held is let go one by one, in the order of submission, "
-        "against it, and from the middle outwards; before each, every kind of reader (buffered, direct, mapped, "
-        "through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two oracles: "
-        "nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is read "
-        "again, after a remount too.",
+        "without a sync, so that the disk knows nothing of it, and direct writes into the hole below it are in flight "
+        "while the disk holds all data. What is held is let go one by one, in the order of submission, against it, "
+        "and from the middle outwards; before each, every kind of reader (buffered, direct, mapped, through a pipe "
+        "and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two oracles: nothing but zeros or "
+        "data written at that offset, and acknowledged data is there. At the end all is read again, after a remount "
+        "too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

@@ -22,13 +22,13 @@ const Case stale_data_writeback_window{
     .name = "stale_data.writeback_window",
     .summary = "looks for stale and lost data while direct writes meet dirty pages and writeback in flight",
     .method =
-        "On an aged disk on which every sector says where it came from, pages onto data and behind the end of "
-        "file are dirty, and an fdatasync(2) writes them back, while the disk holds all data; then direct writes "
-        "go to parts of them, and another page is made dirty in between. What is held is let go one by one, in "
-        "the order of submission, against it, and from the middle outwards; before each, every kind of reader "
-        "(buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, "
-        "judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. "
-        "At the end all is read again, after a remount too.",
+        "On an aged disk on which every sector says where it came from, pages onto data and behind the end of file "
+        "are dirty, and an fdatasync(2) writes them back, while the disk holds all data; then direct writes go to "
+        "parts of them, and another page is made dirty in between. What is held is let go one by one, in the order of "
+        "submission, against it, and from the middle outwards; before each, every kind of reader (buffered, direct, "
+        "mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two oracles: "
+        "nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is read "
+        "again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

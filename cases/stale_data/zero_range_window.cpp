@@ -25,13 +25,13 @@ const Case stale_data_zero_range_window{
     .name = "stale_data.zero_range_window",
     .summary = "looks for stale and lost data while ranges are zeroed under writes in flight",
     .method =
-        "On an aged disk on which every sector says where it came from, direct writes onto data are in flight "
-        "while the disk holds all data; then fallocate(2) zeroes a range that begins and ends inside a block and "
-        "takes in one of them, and another range, to which a write follows. What is held is let go one by one, in "
-        "the order of submission, against it, and from the middle outwards; before each, every kind of reader "
-        "(buffered, direct, mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, "
-        "judged by two oracles: nothing but zeros or data written at that offset, and acknowledged data is there. "
-        "At the end all is read again, after a remount too.",
+        "On an aged disk on which every sector says where it came from, direct writes onto data are in flight while "
+        "the disk holds all data; then fallocate(2) zeroes a range that begins and ends inside a block and takes in "
+        "one of them, and another range, to which a write follows. What is held is let go one by one, in the order of "
+        "submission, against it, and from the middle outwards; before each, every kind of reader (buffered, direct, "
+        "mapped, through a pipe and io_uring; lseek and FIEMAP too) looks at the whole file, judged by two oracles: "
+        "nothing but zeros or data written at that offset, and acknowledged data is there. At the end all is read "
+        "again, after a remount too.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

@@ -28,8 +28,7 @@ const Case unwritten_conversion_count{
         "the end",
     .method =
         "Each kind of work is done five times on new files of one filesystem, and what most of them took counts. XFS "
-        "converts "
-        "once for each direct write; ext4 handles an unwritten extent twice, to split and to convert.",
+        "converts once for each direct write; ext4 handles an unwritten extent twice, to split and to convert.",
     .needs = {{"feature", "tracepoints"}},
     .run = run,
 };

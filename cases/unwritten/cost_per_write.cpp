@@ -55,11 +55,11 @@ const Case unwritten_cost_per_write{
         "counts conversions, splits, commits, log forces, flushes and writes of 32 writes, in every way to write",
     .method =
         "Each kind of work is done five times on new files of one filesystem, and what most of them took counts: "
-        "conversions and splits of unwritten extents, commits of jbd2 or writes of XFS log buffers, forces of the "
-        "XFS log, flush requests, and write requests and bytes that the disk got. On a kernel that was looked at "
-        "every count is known; on others what must be so on all: no flush too few, no commit for an overwrite, "
-        "nothing once more for each write. A flush too few is lost data after a power cut; a conversion, a commit "
-        "or a log force more for each write is what makes a database slow.",
+        "conversions and splits of unwritten extents, commits of jbd2 or writes of XFS log buffers, forces of the XFS "
+        "log, flush requests, and write requests and bytes that the disk got. On a kernel that was looked at every "
+        "count is known; on others what must be so on all: no flush too few, no commit for an overwrite, nothing once "
+        "more for each write. A flush too few is lost data after a power cut; a conversion, a commit or a log force "
+        "more for each write is what makes a database slow.",
     .needs = {{"feature", "tracepoints"}},
     .run = run,
 };

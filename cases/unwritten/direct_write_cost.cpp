@@ -24,9 +24,8 @@ const Case unwritten_direct_write_cost{
         "counts journal commits and disk flushes of 32 writes over data, into unwritten blocks, and past the end",
     .method =
         "Each kind of work is done five times on new files of one filesystem, and what most of them took counts: "
-        "commits of "
-        "jbd2 or writes of XFS log buffers, and flush requests that the disk got. Tracepoints count them; without "
-        "tracing, the statistics of jbd2, XFS and the block layer do.",
+        "commits of jbd2 or writes of XFS log buffers, and flush requests that the disk got. Tracepoints count them; "
+        "without tracing, the statistics of jbd2, XFS and the block layer do.",
     .run = run,
 };
 

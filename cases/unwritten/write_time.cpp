@@ -97,9 +97,9 @@ const Case unwritten_write_time{
     .summary =
         "times direct writes into unwritten blocks beside overwrites, and asks whether they take many times as long",
     .method =
-        "Rounds of overwrites, writes into unwritten blocks, the same again, overwrites; the first round is "
-        "dropped. The median of the rounds' ratios has an interval, by bootstrap; the verdict speaks only when all "
-        "of it is on one side of the bound, else it is undecided, and says how many rounds it would need.",
+        "Rounds of overwrites, writes into unwritten blocks, the same again, overwrites; the first round is dropped. "
+        "The median of the rounds' ratios has an interval, by bootstrap; the verdict speaks only when all of it is on "
+        "one side of the bound, else it is undecided, and says how many rounds it would need.",
     .run = run,
 };
 

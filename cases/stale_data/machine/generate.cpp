@@ -150,8 +150,9 @@ Gen<Step> any_step(const Abilities& abilities) {
          {10, any_sync(Syncing::aio_fdsync)},
          {4, drop},
          {8, any_look()},
-         {unlike(3, abilities.fails_cleanly), any_write({WriteWay::direct, WriteWay::direct_aio, WriteWay::direct_ring},
-                                                        abilities.direct_unit, Action::failing_write)},
+         {unlike(3, abilities.failing_unit != 0),
+          any_write({WriteWay::direct, WriteWay::direct_aio, WriteWay::direct_ring},
+                    std::max(abilities.failing_unit, sector_size), Action::failing_write)},
          {unlike(12, abilities.survives_power_cuts), any_power_cut()},
          {5, any_together(abilities, true)},
          {2, any_together(abilities, false)}});

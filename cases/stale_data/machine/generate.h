@@ -21,8 +21,8 @@ struct Abilities {
     bool clones = false;
     /// Something is promised of power cuts.
     bool survives_power_cuts = true;
-    /// A direct write that the disk fails, fails.
-    bool fails_cleanly = false;
+    /// Of direct writes that, where the disk fails them, fail and are seen by no reader; 0 where there are none.
+    std::uint64_t failing_unit = 0;
 };
 
 /// The sequence of this seed: some dozens of steps.

@@ -10,7 +10,7 @@
 namespace holdfast::machine {
 namespace {
 
-const Abilities everything{.modes = {0, 1, 3}, .moving_modes = {8, 32}, .clones = true, .fails_cleanly = true};
+const Abilities everything{.modes = {0, 1, 3}, .moving_modes = {8, 32}, .clones = true, .failing_unit = sector_size};
 
 TEST(Generate, ASeedGivesTheSameSequence) {
     EXPECT_EQ(generate(everything, 7), generate(everything, 7));
@@ -32,10 +32,13 @@ TEST(Generate, EveryActionComesAndNoneThatIsImpossible) {
 TEST(Generate, DirectWritesKeepToTheUnit) {
     Abilities large = everything;
     large.direct_unit = 4096;
+    large.failing_unit = 8192;
     for (std::uint64_t seed = 0; seed < 40; ++seed)
         for (const auto& step : generate(large, seed)) {
             const bool direct = step.action == Action::write && is_direct(step.way);
             EXPECT_TRUE(!direct || (step.offset | step.length) % 4096 == 0) << describe(step);
+            const bool failing = step.action == Action::failing_write;
+            EXPECT_TRUE(!failing || (step.offset | step.length) % 8192 == 0) << describe(step);
         }
 }
 

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <random>
+#include <set>
 #include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "cases/fallocate/shared/mode.h"
@@ -20,6 +20,8 @@
 #include "fixtures/base/failure.h"
 #include "fixtures/disk/held/held_disk.h"
 #include "fixtures/filesystem/allocation_units.h"
+#include "fixtures/io/clone.h"
+#include "fixtures/io/reader.h"
 #include "fixtures/pattern/sector.h"
 
 namespace holdfast::machine {
@@ -30,7 +32,7 @@ using WrittenFile = CrashTest::WrittenFile;
 bool can_clone(const std::filesystem::path& root) {
     const auto source = File::create(root / "cloned");
     const auto target = File::create(root / "clone");
-    return ::ioctl(target.descriptor(), FICLONE, source.descriptor()) == 0;
+    return clone_all(source, target) == 0;
 }
 
 // Without barriers nothing is ever flushed, and without a journal fsck has to mend what a power cut leaves.
@@ -40,21 +42,31 @@ bool promises_anything(const Recipe& recipe) {
     return has_journal && !recipe.has_mount_option("barrier=0") && !recipe.has_mount_option("nobarrier");
 }
 
-// A write into a hole that the disk fails: io_submit may be told nothing of it (blocks that were mapped by indirect ones,
-// data in the journal), and then nobody is told before the next sync.
-bool fails_cleanly(const std::filesystem::path& root, ServedDisk& disk, std::uint64_t unit) {
-    const auto path = root / "failing";
-    {
-        const auto file = File::create(path);
-        file.truncate(8 * unit);
-        file.sync_filesystem();
-    }
+// Where it goes through the page cache, the one who writes may be told by the next sync alone, and readers of the cache see
+// what others do not (fs/btrfs/direct-io.c, btrfs_direct_write, of parts of blocks and of what has checksums; blocks that
+// were mapped by indirect ones; data in the journal).
+bool fails_cleanly(const std::filesystem::path& path, ServedDisk& disk, std::uint64_t unit) {
     std::vector<std::byte> data(unit);
     fill_data(data, {1, 1}, 0);
     const auto rule = disk.add_rule({.filter = RequestFilter::data_writes(), .action = RuleAction::fail, .error = EIO});
     const auto outcome = write_by(WriteWay::direct_aio, path, 4 * unit, data);
     disk.remove_rule(rule);
-    return outcome.wrong.has_value();
+    (void)Reader{path, Reading::buffered}.read(4 * unit, data);
+    return outcome.wrong.has_value() && is_zeros(data);
+}
+
+// The smallest unit of direct writes that fail cleanly; 0 where there is none.
+std::uint64_t smallest_failing_write(const std::filesystem::path& root, ServedDisk& disk, const Abilities& abilities) {
+    const std::array units{abilities.direct_unit, abilities.block};
+    const auto path = [&](std::uint64_t unit) { return root / fmt::format("failing-{}", unit); };
+    for (const auto unit : std::set(units.begin(), units.end())) {
+        const auto file = File::create(path(unit));
+        file.truncate(8 * unit);
+        file.sync_filesystem();
+    }
+    for (const auto unit : units)
+        if (fails_cleanly(path(unit), disk, unit)) return unit;
+    return 0;
 }
 
 class Sequence {
@@ -65,6 +77,7 @@ class Sequence {
     }
 
     void take(const Step& step) {
+        if (const auto changed = changed_by(step)) before_change(*changed);
         auto& file = *files_.at(step.file);
         switch (step.action) {
             case Action::write:
@@ -87,7 +100,7 @@ class Sequence {
             case Action::look:
                 return file.judge_now(step.reading, outcome_.findings);
             case Action::failing_write:
-                if (is_aligned(step)) fail(file, step);
+                if (abilities_.failing_unit != 0 && is_of_whole(step, abilities_.failing_unit)) fail(file, step);
                 return;
             case Action::power_cut:
                 return cut_power(step);
@@ -118,9 +131,37 @@ class Sequence {
     }
 
  private:
-    [[nodiscard]] bool is_aligned(const Step& step) const {
-        const auto unit = is_direct(step.way) ? abilities_.direct_unit : sector_size;
+    static std::optional<unsigned> changed_by(const Step& step) {
+        switch (step.action) {
+            case Action::sync:
+            case Action::drop_cache:
+            case Action::look:
+            case Action::power_cut:
+                return std::nullopt;
+            case Action::together:
+                return step.inside.empty() ? std::nullopt : std::optional{step.inside.front().file};
+            default:
+                return step.file;
+        }
+    }
+
+    // XFS writes in place to blocks that another file shared and has given up, before that is safe: after a power cut it
+    // has them again, with what was written (stale_data.crash_unshared). So what one of the files that share has given up
+    // is made safe before another one of them changes.
+    void before_change(unsigned file) {
+        if (!sharing_.contains(file)) return;
+        if (std::ranges::any_of(changed_, [file](unsigned other) { return other != file; })) {
+            test_.sync_filesystem();
+            changed_.clear();
+        }
+        changed_.insert(file);
+    }
+
+    [[nodiscard]] static bool is_of_whole(const Step& step, std::uint64_t unit) {
         return step.offset % unit == 0 && step.length % unit == 0;
+    }
+    [[nodiscard]] bool is_aligned(const Step& step) const {
+        return is_of_whole(step, is_direct(step.way) ? abilities_.direct_unit : sector_size);
     }
 
     void write(WrittenFile& file, const Step& step) {
@@ -146,8 +187,10 @@ class Sequence {
         }
     }
 
-    void copy(WrittenFile& file, const WrittenFile& source, const Step& step) const {
+    void copy(WrittenFile& file, const WrittenFile& source, const Step& step) {
         if (&file == &source) return;
+        sharing_.insert({step.file, step.other});
+        changed_.insert(step.file);
         if (step.action == Action::clone) {
             // It makes no file shorter (ioctl_ficlone(2)).
             if (source.size() >= file.size()) (void)file.clone(source);
@@ -289,6 +332,9 @@ class Sequence {
     CrashTest test_;
     ServedDisk& disk_;
     std::vector<WrittenFile*> files_;
+    /// Files that share blocks with another one, as far as is known; and those that have changed since all was synced.
+    std::set<unsigned> sharing_;
+    std::set<unsigned> changed_;
     Outcome outcome_;
     std::uint64_t size_together_ = 0;
     std::mutex mutex_;
@@ -309,7 +355,7 @@ Machine::Machine(Experiment& experiment, Plant plant)
     if (abilities_.modes.empty()) abilities_.modes.push_back(0);
     abilities_.survives_power_cuts = promises_anything(experiment.recipe());
     abilities_.clones = can_clone(root);
-    abilities_.fails_cleanly = fails_cleanly(root, disk, abilities_.direct_unit);
+    abilities_.failing_unit = smallest_failing_write(root, disk, abilities_);
     filesystem.unmount();
     snapshot_ = Descriptor{checked(::memfd_create("filesystem", MFD_CLOEXEC), "memfd_create")};
     disk.save(snapshot_.get());

@@ -21,7 +21,7 @@ std::string refusal_of(const std::string& text) {
 }
 
 TEST(StepJson, WhatIsWrittenIsReadTheSame) {
-    const Abilities abilities{.modes = {0, 1, 3}, .moving_modes = {8, 32}, .clones = true, .fails_cleanly = true};
+    const Abilities abilities{.modes = {0, 1, 3}, .moving_modes = {8, 32}, .clones = true, .failing_unit = sector_size};
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const auto json = to_json(generate(abilities, seed));
         EXPECT_EQ(to_json(read_steps(Document::parse(json.dump(), "steps"))), json);

@@ -226,10 +226,14 @@ void CrashTest::cut_power_at(const WriteLog& log, std::uint64_t cut, Kept kept, 
 }
 
 void CrashTest::cut_power() {
-    const auto log = disk_.served().log();
-    const auto end = static_cast<std::uint64_t>(log.size());
-    std::mt19937_64 random{experiment_.seed()};
     const auto start = std::chrono::steady_clock::now();
+    std::mt19937_64 random{experiment_.seed()};
+    cut_power_anywhere(disk_.served().log(), random);
+    observe(start);
+}
+
+void CrashTest::cut_power_anywhere(const WriteLog& log, std::mt19937_64& random) {
+    const auto end = static_cast<std::uint64_t>(log.size());
     std::vector<std::uint64_t> cuts;
     for (auto cut = begin_; cut <= end; ++cut) cuts.push_back(cut);
     std::vector<std::uint64_t> after_writes;
@@ -241,7 +245,6 @@ void CrashTest::cut_power() {
     for (const auto cut : spread(after_writes, last_alone_states)) cut_power_at(log, cut, Kept::last, random);
     for (std::size_t i = 0; i < random_states; ++i)
         cut_power_at(log, begin_ + random() % (end - begin_ + 1), Kept::random, random);
-    observe(start);
 }
 
 void CrashTest::cut_power_at_promises(std::size_t of_each_file) {
@@ -262,6 +265,7 @@ void CrashTest::cut_power_at_promises(std::size_t of_each_file) {
 }
 
 void CrashTest::cut_power_around(const std::function<bool(const LogEntry&)>& matters, std::size_t most) {
+    const auto start = std::chrono::steady_clock::now();
     const auto log = disk_.served().log();
     std::mt19937_64 random{experiment_.seed()};
     std::vector<std::uint64_t> moments;
@@ -271,7 +275,8 @@ void CrashTest::cut_power_around(const std::function<bool(const LogEntry&)>& mat
         for (const auto cut : {at, at + 1})
             for (const auto kept : {Kept::certain, Kept::last, Kept::all, Kept::random})
                 cut_power_at(log, cut, kept, random);
-    cut_power();
+    cut_power_anywhere(log, random);
+    observe(start);
     experiment_.observe({.name = "moments", .value = moments.size(), .unit = "writes"});
 }
 

@@ -214,6 +214,7 @@ class CrashTest {
                     std::string_view state);
     void judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                       std::string_view state);
+    void cut_power_anywhere(const WriteLog& log, std::mt19937_64& random);
     [[nodiscard]] std::vector<std::uint64_t> promises() const;
     [[nodiscard]] std::vector<std::uint64_t> promises(const WrittenFile& file) const;
     void observe(std::chrono::steady_clock::time_point start) const;

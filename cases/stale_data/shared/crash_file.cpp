@@ -4,12 +4,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 #include "cases/stale_data/shared/crash.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/pattern/sector.h"
 
 namespace holdfast {
@@ -90,8 +89,7 @@ bool CrashTest::WrittenFile::insert(Range range) {
 
 bool CrashTest::WrittenFile::clone(const WrittenFile& source) {
     note({.kind = Event::Kind::clone, .source = &source, .source_calls = source.calls_so_far()});
-    const int error = ::ioctl(buffered_.descriptor(), FICLONE, source.buffered_.descriptor()) == 0 ? 0 : errno;
-    return done(error == ENOTTY ? EOPNOTSUPP : error, source.size_);
+    return done(clone_all(source.buffered_, buffered_), source.size_);
 }
 
 void CrashTest::WrittenFile::rename_over(WrittenFile& replaced) {

@@ -4,12 +4,11 @@
 #include <limits>
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cases/stale_data/shared/crash.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/io/mapping.h"
 #include "fixtures/pattern/sector.h"
 
@@ -94,11 +93,8 @@ bool CrashTest::WrittenFile::copy(const WrittenFile& source, std::uint64_t from,
 
 bool CrashTest::WrittenFile::clone_range(const WrittenFile& source, std::uint64_t from, Range range) {
     const auto asked = test_.log_length();
-    file_clone_range what{.src_fd = source.buffered_.descriptor(),
-                          .src_offset = from,
-                          .src_length = range.length(),
-                          .dest_offset = range.begin};
-    if (::ioctl(buffered_.descriptor(), FICLONERANGE, &what) != 0) return copied(source, from, range, errno);
+    const int error = holdfast::clone_range(source.buffered_, buffered_, {from, range.length(), range.begin});
+    if (error != 0) return copied(source, from, range, error);
     const bool done = copied(source, from, range, 0);
     events_.back().at = asked;
     return done;
