@@ -95,6 +95,8 @@ void RunOutput::report(const Results& results, const std::filesystem::path& file
     if (junit_ && !(*junit_ << format_junit(results) << std::flush))
         throw Failure(fmt::format("{}: cannot be written", options_.junit.string()));
     if (options_.format == "text") fmt::print("Results: {}\n", file.string());
+    // Where both go into one file, what is said afterwards on standard error would otherwise cut a line in two.
+    std::fflush(stdout);
 }
 
 }  // namespace holdfast
