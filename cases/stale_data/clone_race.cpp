@@ -2,14 +2,13 @@
 // Contract: what was cloned is its own file from then on: its source never changes, and it has one of the two writes.
 #include <array>
 #include <barrier>
+#include <cerrno>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 
 #include "cases/case.h"
 #include "cases/experiment.h"
@@ -17,6 +16,7 @@
 #include "fixtures/base/failure.h"
 #include "fixtures/filesystem/allocation_units.h"
 #include "fixtures/io/ageing.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/io/file.h"
 #include "fixtures/pattern/sector.h"
 
@@ -49,9 +49,9 @@ class CloneRace {
     void race(int round) {
         const auto path = experiment_.filesystem().root() / "clone";
         const auto clone = File::create(path, O_DIRECT);
-        if (::ioctl(clone.descriptor(), FICLONE, source_.descriptor()) != 0) {
-            if (errno == EOPNOTSUPP || errno == ENOTTY) experiment_.skip("the filesystem has no clones");
-            throw SystemFailure("FICLONE", errno);
+        if (const int error = clone_all(source_, clone); error != 0) {
+            if (error == EOPNOTSUPP) experiment_.skip("the filesystem has no clones");
+            throw SystemFailure("FICLONE", error);
         }
         // The same block; or one of them goes on into the next.
         const auto length = round % 2 == 0 ? unit_ : 2 * unit_;

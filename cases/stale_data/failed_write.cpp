@@ -1,6 +1,6 @@
-// Direct writes that the disk fails: at end of file, into a hole, into preallocated blocks, onto data.
+// Direct writes that the disk fails: at end of file, into a hole, into preallocated blocks, onto data, also of a shared block.
 // Contract: the writer is told; readers see zeros, or what was there, or what was written, and never anything else; a
-// file does not grow by a write that failed.
+// file does not grow by a write that failed, and its clone stays as it was.
 #include <array>
 
 #include <fcntl.h>
@@ -100,10 +100,12 @@ const Case stale_data_failed_write{
         "told",
     .method =
         "On an aged disk on which every sector says where it came from, direct asynchronous writes at end of "
-        "file, into preallocated blocks behind and below it, into a hole and onto data are failed by the disk "
+        "file, into preallocated blocks behind and below it, into a hole, onto data and onto data shared with a clone "
+        "are failed by the disk "
         "with EIO, once as a whole and once with their first sector written; then one over many extents, of whose "
         "requests the first fails. The file must not have grown, the writer must be told, and every reader, also "
-        "after a remount and after the file has grown, must find zeros, the old data or the new.",
+        "after a remount and after the file has grown, must find zeros, the old data or the new; in the clone, the "
+        "old.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .fails_io = true,

@@ -1,4 +1,4 @@
-// Writeback that the disk fails: at end of file, into a hole, into preallocated blocks, onto data.
+// Writeback that the disk fails: at end of file, into a hole, into preallocated blocks, onto data, also of a shared block.
 // Contract: fsync tells everyone who had the file open, once, and where nobody had asked yet, also who opens it later
 // (fsync(2), errseq_t in Documentation/core-api/errseq.rst); so does every other call that promises what was written; readers
 // then see zeros, or what was there, or what was written, and never anything else.
@@ -196,11 +196,13 @@ const Case stale_data_failed_writeback{
     .summary = "lets the disk fail writeback and looks at what fsync tells, and at what readers see after a remount",
     .method =
         "On an aged disk on which every sector says where it came from, writes through the page cache at end of file, "
-        "into preallocated blocks behind and below it, into a hole and onto data are failed by the disk with EIO when "
+        "into preallocated blocks behind and below it, into a hole, onto data and onto data shared with a clone are "
+        "failed by the disk with EIO when "
         "they are written back. fsync must tell, and that of another descriptor that was open at the time as well, and "
         "each once; where only syncfs was told, also who opens the file later; so must every call that promises what "
         "was written (O_DSYNC, msync, io_submit, io_uring), also where one request of many fails; after a remount "
-        "every reader must find zeros, the old data or the new, and a size from before or after.",
+        "every reader must find zeros, the old data or the new (in the clone, the old), and a size from before or "
+        "after.",
     .disk = DiskNeed::held,
     .fails_io = true,
     .run = run,

@@ -11,8 +11,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include "cases/case.h"
@@ -23,6 +21,7 @@
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/aio.h"
 #include "fixtures/io/blocking.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/io/file.h"
 #include "fixtures/io/file_state.h"
 #include "fixtures/io/reader.h"
@@ -113,7 +112,7 @@ class MovedFile {
         if (submission.result() != 1) throw Failure(fmt::format("io_submit gave {}", submission.result()));
         const auto events = aio.wait();
         const auto result = moving.result();
-        if (result == -EOPNOTSUPP || result == -ENOTTY) return std::nullopt;
+        if (result == -EOPNOTSUPP) return std::nullopt;
         if (result != 0) return fmt::format("{} gives {}", move.name, error_name(static_cast<int>(-result)));
         if (events.front().result != static_cast<std::int64_t>(range.length()))
             return fmt::format("the write gives {}", events.front().result);
@@ -145,8 +144,7 @@ class MovedFile {
         if (move == Move::collapse) return -file.fallocate(FALLOC_FL_COLLAPSE_RANGE, begin, length);
         if (move == Move::insert) return -file.fallocate(FALLOC_FL_INSERT_RANGE, begin, length);
         const bool from = move == Move::clone_from;
-        return ::ioctl((from ? other : file).descriptor(), FICLONE, (from ? file : other).descriptor()) == 0 ? 0
-                                                                                                             : -errno;
+        return -(from ? clone_all(file, other) : clone_all(other, file));
     }
 
     void expect(Move move) {

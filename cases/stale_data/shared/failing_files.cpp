@@ -25,6 +25,7 @@ std::vector<FailingWrite> failing_writes(std::uint64_t block) {
         {"write into a hole", {.written = written, .truncated = 16 * block}, 8},
         {"write into preallocated blocks", {.written = written, .allocated = Allocation{0, preallocated}}, 8},
         {"overwrite", {.written = written}, 1},
+        {"overwrite of a shared block", {.written = written, .cloned = true}, 1},
     };
 }
 
@@ -51,10 +52,11 @@ FileContent* FailingFiles::create(const FileState& state) {
         std::filesystem::remove(file.path());
         return nullptr;
     }
-    if (error != 0) throw SystemFailure("fallocate of " + file.path().string(), error);
+    if (error != 0) throw SystemFailure("fallocate or FICLONE of " + file.path().string(), error);
     file.sync();
     auto& content = contents_.emplace_back(number);
     expect_state(content, state, 1);
+    if (state.cloned) expect_state(clones_.try_emplace(number, number).first->second, state, 1);
     return &content;
 }
 
@@ -68,7 +70,11 @@ void FailingFiles::note_late_answer(const std::string& what, std::int64_t result
     if (result != 0) note_wrong_answer(fmt::format("{} for a {}", error_name(static_cast<int>(-result)), what));
 }
 
-void FailingFiles::judge(const FileContent& content) { judge_whole_file(path(content), content, findings_); }
+void FailingFiles::judge(const FileContent& content) {
+    judge_whole_file(path(content), content, findings_);
+    if (const auto clone = clones_.find(content.file()); clone != clones_.end())
+        judge_whole_file(clone_of(path(content)), clone->second, findings_);
+}
 
 void FailingFiles::judge_all() {
     for (const auto& content : contents_) judge(content);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct FailingWrite {
     std::uint64_t block;
 };
 
-/// At end of file, into preallocated blocks behind and below it, into a hole, onto data; `block` in bytes.
+/// At end of file, into preallocated blocks behind and below it, into a hole, onto data, also of a block that is shared with a
+/// clone; `block` in bytes.
 [[nodiscard]] std::vector<FailingWrite> failing_writes(std::uint64_t block);
 
 class FailingFiles {
@@ -46,7 +48,7 @@ class FailingFiles {
     void note_wrong_answer(std::string what) { wrong_answers_.push_back(std::move(what)); }
     void note_wrong_size(std::string what) { wrong_sizes_.push_back(std::move(what)); }
 
-    /// Reads one file, or all of them.
+    /// Reads one file, and its clone, or all of them.
     void judge(const FileContent& content);
     void judge_all();
     /// What a failed write has left behind the end of file must not show when the file grows.
@@ -61,6 +63,8 @@ class FailingFiles {
     ServedDisk& disk_;
     std::uint64_t block_;
     std::deque<FileContent> contents_;
+    /// By the number of the file that was cloned.
+    std::map<std::uint32_t, FileContent> clones_;
     Findings findings_;
     std::vector<std::string> wrong_sizes_;
     std::vector<std::string> wrong_answers_;

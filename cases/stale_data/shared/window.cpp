@@ -1,6 +1,7 @@
 #include "cases/stale_data/shared/window.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <list>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "cases/stale_data/shared/readers.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/io/ageing.h"
+#include "fixtures/io/clone.h"
 #include "fixtures/io/file.h"
 #include "fixtures/io/warm_up.h"
 
@@ -31,6 +33,8 @@ void skip_where_lacking(Experiment& experiment, const File& file, int mode) {
 void skip_where_lacking(Experiment& experiment, const Window& window) {
     const auto file = File::create(experiment.filesystem().root() / "probe");
     file.truncate(MiB);
+    if (window.file.cloned && clone_all(file, File::create(experiment.filesystem().root() / "clone")) == EOPNOTSUPP)
+        experiment.skip("files cannot be cloned: FICLONE is EOPNOTSUPP");
     if (window.file.allocated) skip_where_lacking(experiment, file, window.file.allocated->mode);
     for (const auto& operation : window.operations)
         if (operation.kind == Operation::Kind::allocate || operation.kind == Operation::Kind::zero)
@@ -57,23 +61,33 @@ class WindowFile {
         : window_(window), path_(root / fmt::format("file-{}", number)), content_(number) {
         const auto file = File::create(path_, O_DIRECT);
         if (const int error = bring_into(file, window.file, {number, generation_before}); error != 0)
-            throw SystemFailure("fallocate of " + path_.string(), error);
+            throw SystemFailure("fallocate or FICLONE of " + path_.string(), error);
         expect_state(content_, window.file, generation_before);
+        if (window.file.cloned) expect_state(clone_.emplace(number), window.file, generation_before);
         file.sync_filesystem();
     }
 
     void cross(HeldDisk& disk, Order order, Findings& findings) {
         // The calls of a crossing, and after them the readers, end when nothing is held any more.
         Readers readers{path_, content_, all_of(window_), may_shrink(window_)};
-        Crossing{disk, path_, content_, window_.operations}.cross(
-            order, [&] { readers.look(); }, findings);
+        std::optional<Readers> others;
+        if (clone_) others.emplace(clone_of(path_), *clone_, all_of(window_), Shrinking::no);
+        const auto look = [&] {
+            readers.look();
+            if (others) others->look();
+        };
+        Crossing{disk, path_, content_, window_.operations}.cross(order, look, findings);
         readers.finish(findings);
-        looks_ = readers.looks();
+        if (others) others->finish(findings);
+        looks_ = readers.looks() + (others ? others->looks() : 0);
         looks_in_window_ = readers.looks_in_window();
         judge_size(findings);
         judge(findings);
     }
-    void judge(Findings& findings) const { judge_whole_file(path_, content_, findings); }
+    void judge(Findings& findings) const {
+        judge_whole_file(path_, content_, findings);
+        if (clone_) judge_whole_file(clone_of(path_), *clone_, findings);
+    }
 
     [[nodiscard]] std::uint64_t looks() const { return looks_; }
     [[nodiscard]] std::uint64_t looks_in_window() const { return looks_in_window_; }
@@ -91,6 +105,7 @@ class WindowFile {
     const Window& window_;
     std::filesystem::path path_;
     FileContent content_;
+    std::optional<FileContent> clone_;
     std::uint64_t looks_ = 0;
     std::uint64_t looks_in_window_ = 0;
 };
