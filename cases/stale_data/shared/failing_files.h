@@ -25,8 +25,8 @@ struct FailingWrite {
     std::uint64_t block;
 };
 
-/// At end of file, into preallocated blocks behind and below it, into a hole, onto data, also of a block that is shared with a
-/// clone; `block` in bytes.
+/// At end of file, into preallocated blocks behind and below it, into a hole, onto data, also of a block that is
+/// shared with a clone; `block` in bytes.
 [[nodiscard]] std::vector<FailingWrite> failing_writes(std::uint64_t block);
 
 class FailingFiles {
