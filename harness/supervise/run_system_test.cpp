@@ -126,6 +126,16 @@ TEST(Planted, ADiskThatIgnoresFlushesIsSeenByEveryCase) {
     expect_all_fail(planted("dropped_flush"), 4);
 }
 
+TEST(Planted, WithoutStacksAnAppendIsJudgedAllTheSameAndTheResultSaysSo) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    const auto result = planted("hidden_stacks");
+    EXPECT_EQ(result.verdict, Verdict::xfail) << result.reason;
+    const auto text = result.to_json().dump();
+    EXPECT_THAT(text, AllOf(HasSubstr("stack_missing"), Not(HasSubstr("\"stack\":"))));
+    // As long as /proc/PID/wchan tells it.
+    EXPECT_THAT(text, HasSubstr("iomap_dio_rw"));
+}
+
 TEST(Planted, DamagedFilesystemIsCrash) {
     const auto result = planted("damage");
     EXPECT_EQ(result.verdict, Verdict::crash) << result.reason;

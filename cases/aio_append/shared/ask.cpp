@@ -24,6 +24,12 @@ std::string first_wrong(const Findings& findings) {
     return "right";
 }
 
+// Of a call that blocks.
+nlohmann::json evidence_of_stack(const Blocked& blocked) {
+    if (!blocked.stack.empty()) return {{"stack", blocked.stack}};
+    return {{"stack_missing", "/proc/self/task/TID/stack cannot be read"}};
+}
+
 std::string judge_file(const std::filesystem::path& path, const FileContent& content) {
     Findings findings;
     judge_whole_file(path, content, findings);
@@ -51,7 +57,7 @@ class Interview {
     }
 
  private:
-    Stage new_stage() { return {experiment_.filesystem().root(), scene_, next_stage_++}; }
+    Stage new_stage() { return {experiment_.filesystem(), scene_, next_stage_++}; }
     Cast with(Way& way, int more_flags = 0) {
         return {.way = way,
                 .earlier = *earlier_,
@@ -87,10 +93,7 @@ class Interview {
     }
 
     void observe_submission(const Outcome& outcome) {
-        auto evidence = nlohmann::json::object();
-        if (outcome.blocks && outcome.first.stack.empty())
-            evidence["stack_missing"] = "/proc/self/task/TID/stack cannot be read";
-        if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
+        auto evidence = outcome.blocks ? evidence_of_stack(outcome.first) : nlohmann::json::object();
         if (scene_.meanwhile != Meanwhile::nothing) evidence["call_meanwhile_waits"] = outcome.meanwhile_waits;
         experiment_.observe("submission", outcome.blocks ? "blocks" : "async", evidence);
         if (outcome.first.where) experiment_.observe("where", *outcome.first.where);
@@ -164,8 +167,7 @@ class Interview {
         auto stage = new_stage();
         const auto way = synchronous_way();
         const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
-        auto evidence = nlohmann::json::object();
-        if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
+        const auto evidence = outcome.blocks ? evidence_of_stack(outcome.first) : nlohmann::json::object();
         const auto waits_for =
             outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
         experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
