@@ -147,6 +147,20 @@ class WatchedRun {
         if (const auto found = found_.find(role); found != found_.end()) ::kill(found->second.id, SIGKILL);
     }
 
+    // Whether those that were killed are gone, in time.
+    [[nodiscard]] bool gone(const std::vector<Role>& killed) const {
+        const auto lives = [this](Role role) {
+            const auto found = found_.find(role);
+            return role != Role::supervisor && found != found_.end() && found->second.lives();
+        };
+        const auto deadline = steady_clock::now() + time_to_go;
+        while (std::ranges::any_of(killed, lives)) {
+            if (steady_clock::now() > deadline) return false;
+            std::this_thread::sleep_for(milliseconds{20});
+        }
+        return true;
+    }
+
     // Where the supervisor lives on it has to come to an end with what is left.
     [[nodiscard]] bool wait_for_end(bool killed) {
         return supervisor_.wait_for(killed ? milliseconds{time_to_go} : milliseconds{60'000}).has_value();
@@ -193,6 +207,7 @@ class KilledProcesses : public testing::TestWithParam<Order> {
             run.kill(role);
             std::this_thread::sleep_for(milliseconds{gap_(random_)});
         }
+        EXPECT_TRUE(run.gone(GetParam())) << what << run.left();
         const bool supervisor_too = std::ranges::find(GetParam(), Role::supervisor) != GetParam().end();
         ASSERT_TRUE(run.wait_for_end(supervisor_too)) << what << ": the supervisor lives on" << run.left();
         const auto deadline = steady_clock::now() + time_to_go;
