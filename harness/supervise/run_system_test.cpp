@@ -269,6 +269,12 @@ TEST(Missing, WithoutFuseTheWritesOfAFileAreHeld) {
     EXPECT_EQ(append.disk, "file");
     EXPECT_EQ(append.verdict, Verdict::xfail) << append.reason;
     EXPECT_EQ(run_one("aio_append.second_append", "xfs").verdict, Verdict::xfail);
+    const auto overwrite = run_one("aio_append.dsync_overwrite", "ext4");
+    EXPECT_EQ(overwrite.verdict, Verdict::pass) << overwrite.reason;
+    EXPECT_THAT(overwrite.to_json().dump(), HasSubstr("unavailable"));
+    const auto cold = run_one("aio_append.cold_append", "ext4");
+    EXPECT_EQ(cold.verdict, Verdict::skip);
+    EXPECT_THAT(cold.reason, HasSubstr("/dev/fuse"));
 }
 
 TEST(Appends, FailWhereTheExpectationSaysTheOpposite) {

@@ -83,7 +83,7 @@ class Interview {
         experiment_.observe("size_after", size == expected ? nlohmann::json("right") : nlohmann::json(size),
                             {{"bytes", size}, {"expected", expected}});
         judge(stage, "io_submit");
-        if (durable_) experiment_.observe("durable", judge_durability(stage));
+        if (is_dsync(scene_)) experiment_.observe("durable", judge_durability(stage));
     }
 
     void judge(const Stage& stage, std::string_view how) {
@@ -151,7 +151,7 @@ class Interview {
             auto stage = new_stage();
             const auto way = uring_way();
             const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
-            if (durable_ && kept == "yes") kept = judge_durability(stage);
+            if (is_dsync(scene_) && kept == "yes") kept = judge_durability(stage);
             answer = describe_results(outcome).value_or(outcome.blocks   ? "blocks"
                                                         : outcome.punted ? "punted"
                                                                          : "inline");
@@ -160,7 +160,7 @@ class Interview {
         }
         if (answer != "punted") evidence.clear();
         experiment_.observe("io_uring", answer, evidence);
-        if (durable_) experiment_.observe("durable_io_uring", kept);
+        if (is_dsync(scene_)) experiment_.observe("durable_io_uring", kept);
     }
 
     void ask_synchronous() {
@@ -172,7 +172,7 @@ class Interview {
             outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
         experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
         judge(stage, "pwritev2");
-        if (durable_) experiment_.observe("durable_synchronous", judge_durability(stage));
+        if (is_dsync(scene_)) experiment_.observe("durable_synchronous", judge_durability(stage));
     }
 
     // What a power cut in this moment would keep of all that was ever written to the disk.
@@ -182,6 +182,7 @@ class Interview {
     }
 
     std::string judge_durability(const Stage& stage) {
+        if (!durable_) return "unavailable";
         try {
             const DisposableFilesystem crashed{experiment_.recipe(), experiment_.held_disk()->crash_state(*durable_)};
             const auto path = crashed.root() / stage.file().path().filename();
