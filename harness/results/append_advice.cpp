@@ -54,7 +54,10 @@ std::string describe_remedies(const Seen& seen, std::span<const Remedy> candidat
     std::vector<std::string_view> found;
     for (const auto& remedy : candidates)
         if (seen.asynchronous(remedy.case_name)) found.push_back(remedy.what);
-    return found.empty() ? "" : fmt::format(" To avoid it: {}.", fmt::join(found, ", or "));
+    if (!found.empty()) return fmt::format(" To avoid it: {}.", fmt::join(found, ", or "));
+    const bool tried =
+        std::ranges::any_of(candidates, [&](const Remedy& remedy) { return seen.blocks(remedy.case_name); });
+    return tried ? " Nothing that was tried avoids it." : "";
 }
 
 std::string waits_in(const Seen& seen, std::string_view case_name) {

@@ -29,6 +29,14 @@ TEST(AppendAdvice, NamesOnlyRemediesThatWereFoundNotToBlock) {
         "block (waits in iomap_dio_rw). To avoid it: preallocate with fallocate and write below the end of file.");
 }
 
+TEST(AppendAdvice, SaysWhereNoRemedyHelps) {
+    const auto advices =
+        advise_on_appends({seen("at_eof", "btrfs", "blocks", "folio_wait_writeback"),
+                           seen("unwritten", "btrfs", "blocks"), seen("overwrite", "btrfs", "blocks")});
+    ASSERT_EQ(advices.size(), 1U);
+    EXPECT_EQ(advices[0].advice, "block (waits in folio_wait_writeback). Nothing that was tried avoids it.");
+}
+
 TEST(AppendAdvice, OneAtATimeWhereTheSecondWaits) {
     const auto advices =
         advise_on_appends({seen("at_eof", "xfs", "async"), seen("second_append", "xfs", "blocks", "inode_dio_wait")});

@@ -126,6 +126,16 @@ TEST(Planted, ADiskThatIgnoresFlushesIsSeenByEveryCase) {
     expect_all_fail(planted("dropped_flush"), 4);
 }
 
+TEST(Planted, WithoutStacksAnAppendIsJudgedAllTheSameAndTheResultSaysSo) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    const auto result = planted("hidden_stacks");
+    EXPECT_EQ(result.verdict, Verdict::xfail) << result.reason;
+    const auto text = result.to_json().dump();
+    EXPECT_THAT(text, AllOf(HasSubstr("stack_missing"), Not(HasSubstr("\"stack\":"))));
+    // As long as /proc/PID/wchan tells it.
+    EXPECT_THAT(text, HasSubstr("iomap_dio_rw"));
+}
+
 TEST(Planted, DamagedFilesystemIsCrash) {
     const auto result = planted("damage");
     EXPECT_EQ(result.verdict, Verdict::crash) << result.reason;
@@ -259,6 +269,12 @@ TEST(Missing, WithoutFuseTheWritesOfAFileAreHeld) {
     EXPECT_EQ(append.disk, "file");
     EXPECT_EQ(append.verdict, Verdict::xfail) << append.reason;
     EXPECT_EQ(run_one("aio_append.second_append", "xfs").verdict, Verdict::xfail);
+    const auto overwrite = run_one("aio_append.dsync_overwrite", "ext4");
+    EXPECT_EQ(overwrite.verdict, Verdict::pass) << overwrite.reason;
+    EXPECT_THAT(overwrite.to_json().dump(), HasSubstr("unavailable"));
+    const auto cold = run_one("aio_append.cold_append", "ext4");
+    EXPECT_EQ(cold.verdict, Verdict::skip);
+    EXPECT_THAT(cold.reason, HasSubstr("/dev/fuse"));
 }
 
 TEST(Appends, FailWhereTheExpectationSaysTheOpposite) {

@@ -24,6 +24,12 @@ std::string first_wrong(const Findings& findings) {
     return "right";
 }
 
+// Of a call that blocks.
+nlohmann::json evidence_of_stack(const Blocked& blocked) {
+    if (!blocked.stack.empty()) return {{"stack", blocked.stack}};
+    return {{"stack_missing", "/proc/self/task/TID/stack cannot be read"}};
+}
+
 std::string judge_file(const std::filesystem::path& path, const FileContent& content) {
     Findings findings;
     judge_whole_file(path, content, findings);
@@ -51,7 +57,7 @@ class Interview {
     }
 
  private:
-    Stage new_stage() { return {experiment_.filesystem().root(), scene_, next_stage_++}; }
+    Stage new_stage() { return {experiment_.filesystem(), scene_, next_stage_++}; }
     Cast with(Way& way, int more_flags = 0) {
         return {.way = way,
                 .earlier = *earlier_,
@@ -77,7 +83,7 @@ class Interview {
         experiment_.observe("size_after", size == expected ? nlohmann::json("right") : nlohmann::json(size),
                             {{"bytes", size}, {"expected", expected}});
         judge(stage, "io_submit");
-        if (durable_) experiment_.observe("durable", judge_durability(stage));
+        if (is_dsync(scene_)) experiment_.observe("durable", judge_durability(stage));
     }
 
     void judge(const Stage& stage, std::string_view how) {
@@ -87,10 +93,7 @@ class Interview {
     }
 
     void observe_submission(const Outcome& outcome) {
-        auto evidence = nlohmann::json::object();
-        if (outcome.blocks && outcome.first.stack.empty())
-            evidence["stack_missing"] = "/proc/self/task/TID/stack cannot be read";
-        if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
+        auto evidence = outcome.blocks ? evidence_of_stack(outcome.first) : nlohmann::json::object();
         if (scene_.meanwhile != Meanwhile::nothing) evidence["call_meanwhile_waits"] = outcome.meanwhile_waits;
         experiment_.observe("submission", outcome.blocks ? "blocks" : "async", evidence);
         if (outcome.first.where) experiment_.observe("where", *outcome.first.where);
@@ -148,7 +151,7 @@ class Interview {
             auto stage = new_stage();
             const auto way = uring_way();
             const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
-            if (durable_ && kept == "yes") kept = judge_durability(stage);
+            if (is_dsync(scene_) && kept == "yes") kept = judge_durability(stage);
             answer = describe_results(outcome).value_or(outcome.blocks   ? "blocks"
                                                         : outcome.punted ? "punted"
                                                                          : "inline");
@@ -157,20 +160,19 @@ class Interview {
         }
         if (answer != "punted") evidence.clear();
         experiment_.observe("io_uring", answer, evidence);
-        if (durable_) experiment_.observe("durable_io_uring", kept);
+        if (is_dsync(scene_)) experiment_.observe("durable_io_uring", kept);
     }
 
     void ask_synchronous() {
         auto stage = new_stage();
         const auto way = synchronous_way();
         const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
-        auto evidence = nlohmann::json::object();
-        if (!outcome.first.stack.empty()) evidence["stack"] = outcome.first.stack;
+        const auto evidence = outcome.blocks ? evidence_of_stack(outcome.first) : nlohmann::json::object();
         const auto waits_for =
             outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
         experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
         judge(stage, "pwritev2");
-        if (durable_) experiment_.observe("durable_synchronous", judge_durability(stage));
+        if (is_dsync(scene_)) experiment_.observe("durable_synchronous", judge_durability(stage));
     }
 
     // What a power cut in this moment would keep of all that was ever written to the disk.
@@ -180,6 +182,7 @@ class Interview {
     }
 
     std::string judge_durability(const Stage& stage) {
+        if (!durable_) return "unavailable";
         try {
             const DisposableFilesystem crashed{experiment_.recipe(), experiment_.held_disk()->crash_state(*durable_)};
             const auto path = crashed.root() / stage.file().path().filename();

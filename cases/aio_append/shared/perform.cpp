@@ -17,10 +17,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The writes that a disk holds, and letting them go in parts where the disk can.
+// The requests that a disk holds, and letting them go in parts where the disk can.
 class Flight {
  public:
-    explicit Flight(Disk& disk) : disk_(disk), chooses_(dynamic_cast<HeldDisk*>(&disk)), hold_(disk.hold_writes()) {}
+    Flight(Disk& disk, bool reads_too)
+        : disk_(disk),
+          chooses_(dynamic_cast<HeldDisk*>(&disk)),
+          hold_(reads_too ? chooses_->hold({.writes = true, .reads = true}) : disk.hold_writes()) {}
 
     [[nodiscard]] bool can_choose() const { return chooses_ != nullptr; }
 
@@ -35,7 +38,8 @@ class Flight {
     [[nodiscard]] std::size_t data_count() {
         if (!can_choose()) return disk_.inflight().writes;
         const auto held = chooses_->served().held();
-        return static_cast<std::size_t>(std::ranges::count_if(held, &HeldRequest::data));
+        return static_cast<std::size_t>(
+            std::ranges::count_if(held, [](const auto& request) { return is_write_of_data(request); }));
     }
     [[nodiscard]] bool own_in_flight() {
         return can_choose() ? !tickets_of(Part::own).empty() : disk_.inflight().writes > earlier_count_;
@@ -47,8 +51,10 @@ class Flight {
             Part part;
             const char* name;
         };
-        std::vector<Candidate> order{
-            {Part::own, "own write"}, {Part::earlier, "earlier write"}, {Part::metadata, "log"}};
+        std::vector<Candidate> order{{Part::own, "own write"},
+                                     {Part::earlier, "earlier write"},
+                                     {Part::read, "metadata read"},
+                                     {Part::metadata, "log"}};
         if (blocked.on_lock) order.insert(order.begin(), {Part::earlier, "lock"});
         for (const auto& [part, name] : order)
             if (const auto tickets = tickets_of(part); !tickets.empty()) {
@@ -61,9 +67,14 @@ class Flight {
     void release() { hold_->release(); }
 
  private:
-    enum class Part { own, earlier, metadata };
+    enum class Part { own, earlier, metadata, read };
+
+    static bool is_write_of_data(const HeldRequest& request) {
+        return request.data && request.kind != LogEntry::Kind::read;
+    }
 
     [[nodiscard]] Part part_of(const HeldRequest& request) const {
+        if (request.kind == LogEntry::Kind::read) return Part::read;
         if (!request.data) return Part::metadata;
         return std::ranges::find(earlier_, request.ticket) != earlier_.end() ? Part::earlier : Part::own;
     }
@@ -98,7 +109,7 @@ class Performer {
             // The calls end only when what they wait for is let go: so the hold ends before them, whatever happens.
             std::list<WatchedCall> before;
             std::optional<WatchedCall> call;
-            Flight flight{disk_};
+            Flight flight{disk_, stage_.scene().cold};
             begin_earlier(flight, before);
             begin_meanwhile(before);
             flight.end_of_earlier();
@@ -118,10 +129,10 @@ class Performer {
 
  private:
     // A write that finds the file's times old has them to change, which it may have to wait for: so they are changed
-    // first, and with nothing in between; but not where something is in flight that a change of them might wait for.
+    // first, and with nothing in between; but not where a call is under way that a change of them might wait for.
     long submit() {
         const auto& scene = stage_.scene();
-        const bool at_rest = scene.earlier.empty() || scene.earlier_elsewhere;
+        const bool at_rest = !earlier_blocks_ || scene.earlier_elsewhere;
         if (times_are_free_ && at_rest && !scene.old_times && scene.meanwhile == Meanwhile::nothing) stage_.touch();
         return way_.submit(writes_);
     }
@@ -132,7 +143,9 @@ class Performer {
             auto& call = calls.emplace_back(SYS_io_submit, [this, write = stage_.earlier(i)] {
                 return earlier_way_.submit({&write, 1});
             });
-            if (!wait_for_return_or_block(call, disk_))
+            if (wait_for_return_or_block(call, disk_))
+                earlier_blocks_ = true;
+            else
                 wait_while_held(
                     [&] {
                         if (earlier_way_.event(milliseconds{0})) ++earlier_events_;
@@ -204,6 +217,7 @@ class Performer {
     Way& way_;
     Way& earlier_way_;
     bool times_are_free_;
+    bool earlier_blocks_ = false;
     std::vector<Write> writes_;
     std::vector<pid_t> workers_before_;
     std::size_t events_ = 0;

@@ -17,8 +17,8 @@ namespace holdfast {
 struct Outcome {
     /// The call had not returned while its own write, or what it waited for, was held.
     bool blocks = false;
-    /// What it waited for, in order, each let go in its turn: "lock", "earlier write", "own write", "log". Empty where
-    /// it does not block, and where the disk can only let everything go at once.
+    /// What it waited for, in order, each let go in its turn: "lock", "earlier write", "own write", "log",
+    /// "metadata read". Empty where it does not block, and where the disk can only let everything go at once.
     std::vector<std::string> waits_for{};
     /// Where it waited first.
     Blocked first{};
@@ -46,7 +46,7 @@ struct Cast {
     bool times_are_free = true;
 };
 
-/// Asks for the writes of a scene while the disk holds every write, finds out whether the call blocks and on what, lets
+/// Asks for the writes of a scene while the disk holds every write (of a cold scene every read too), finds out whether the call blocks and on what, lets
 /// everything go, and waits for all events; calls `completed` as soon as the last one has come.
 /// Throws Failure where it cannot be told.
 [[nodiscard]] Outcome perform(

@@ -26,6 +26,9 @@ struct Scene {
     FileState file{};
     /// Its times are years old, so that a write has them to change. Otherwise they are set right before.
     bool old_times = false;
+    /// The filesystem has just been mounted and knows no more of the file than its inode; what it reads on the way to
+    /// the disk's data is held too. Needs a held disk.
+    bool cold = false;
     /// Besides O_RDWR | O_DIRECT: O_DSYNC, O_APPEND.
     int open_flags = 0;
     /// Of the writes that are asked about, as in pwritev2(2): RWF_DSYNC, RWF_APPEND.
@@ -40,6 +43,10 @@ struct Scene {
     /// Asked for in one call.
     std::vector<Range> writes;
 };
+
+/// In how many pieces the file of a cold scene lies: more extents than any filesystem keeps in the inode, or in the block
+/// that it reads with it, or in the last block of a tree, which btrfs reads when it is mounted.
+inline constexpr std::uint64_t pieces_of_a_cold_file = 600;
 
 /// The end of file once all of it has happened.
 [[nodiscard]] std::uint64_t size_after(const Scene& scene);

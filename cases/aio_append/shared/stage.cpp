@@ -38,12 +38,12 @@ std::uint64_t size_after(const Scene& scene) {
 
 bool is_dsync(const Scene& scene) { return (scene.open_flags & O_DSYNC) != 0 || (scene.write_flags & RWF_DSYNC) != 0; }
 
-Stage::Stage(const std::filesystem::path& root, const Scene& scene, std::uint32_t number)
+Stage::Stage(DisposableFilesystem& filesystem, const Scene& scene, std::uint32_t number)
     : scene_(scene), number_(number), content_(number) {
     const int count = scene.earlier_elsewhere ? 2 : 1;
     for (int i = 0; i < count; ++i) {
-        files_.push_back(
-            File::create(root / fmt::format("log-{}{}", number, i == 0 ? "" : "-other"), O_DIRECT | scene.open_flags));
+        const auto path = filesystem.root() / fmt::format("log-{}{}", number, i == 0 ? "" : "-other");
+        files_.push_back(File::create(path, O_DIRECT | scene.open_flags));
         if (const int error = bring_into(files_.back(), scene.file, {number, generation_before}); error != 0)
             throw Refused{error};
     }
@@ -53,7 +53,16 @@ Stage::Stage(const std::filesystem::path& root, const Scene& scene, std::uint32_
             {{.tv_sec = 1'000'000'000, .tv_nsec = 0}, {.tv_sec = 1'000'000'000, .tv_nsec = 0}}};
         checked(::futimens(file().descriptor(), year_2001.data()), "futimens of " + file().path().string());
     }
+    if (scene.cold) cool_down(filesystem);
     file().sync_filesystem();
+}
+
+void Stage::cool_down(DisposableFilesystem& filesystem) {
+    std::vector<std::filesystem::path> paths;
+    for (const auto& file : files_) paths.push_back(file.path());
+    files_.clear();
+    filesystem.remount();
+    for (const auto& path : paths) files_.push_back(File::open(path, O_RDWR | O_DIRECT | scene_.open_flags));
 }
 
 void Stage::touch() const {

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <list>
 #include <vector>
 
 #include "cases/aio_append/shared/scene.h"
 #include "cases/aio_append/shared/way.h"
 #include "fixtures/base/aligned_buffer.h"
+#include "fixtures/filesystem/disposable.h"
 #include "fixtures/io/file.h"
 #include "fixtures/pattern/oracle.h"
 
@@ -19,7 +19,7 @@ class Stage {
  public:
     /// `number` tells the files of one filesystem apart, in their names and in their data. Throws SystemFailure; Refused
     /// where the filesystem has no such state.
-    Stage(const std::filesystem::path& root, const Scene& scene, std::uint32_t number);
+    Stage(DisposableFilesystem& filesystem, const Scene& scene, std::uint32_t number);
 
     struct Refused {
         int error = 0;
@@ -44,6 +44,8 @@ class Stage {
     void settle(const std::vector<std::int64_t>& results);
 
  private:
+    // Mounts the filesystem anew, so that nothing but the files' inodes is in memory.
+    void cool_down(DisposableFilesystem& filesystem);
     // What is dirty in the page cache meanwhile.
     [[nodiscard]] Range dirty() const;
     Write prepare_write(const File& file, Range range, std::uint32_t generation, int flags);
