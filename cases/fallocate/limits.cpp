@@ -2,8 +2,6 @@
 // Contract: all works up to the limit, nothing beyond it (EFBIG), and a large offset is like any other.
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,11 +9,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/falloc.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cases/case.h"
 #include "cases/experiment.h"
+#include "cases/fallocate/shared/file_size_limit.h"
 #include "cases/fallocate/shared/mode.h"
 #include "cases/fallocate/shared/scene.h"
 #include "fixtures/base/failure.h"
@@ -81,31 +79,6 @@ void observe_largest_size(Experiment& experiment, const AllocationUnits& units) 
 
 // --- RLIMIT_FSIZE -----------------------------------------------------------------------------------------------------
 
-std::atomic<int> signals_seen = 0;
-
-/// Sets RLIMIT_FSIZE of this process, and counts the SIGXFSZ that come with it.
-class FileSizeLimit {
- public:
-    explicit FileSizeLimit(std::uint64_t bytes) {
-        checked(::getrlimit(RLIMIT_FSIZE, &before_), "getrlimit of RLIMIT_FSIZE");
-        const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
-        struct sigaction count {};
-        count.sa_handler = [](int) { ++signals_seen; };
-        checked(::sigaction(SIGXFSZ, &count, &action_before_), "sigaction of SIGXFSZ");
-        checked(::setrlimit(RLIMIT_FSIZE, &limit), "setrlimit of RLIMIT_FSIZE");
-    }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-    ~FileSizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        ::sigaction(SIGXFSZ, &action_before_, nullptr);
-    }
-
- private:
-    rlimit before_{};
-    struct sigaction action_before_ {};
-};
-
 /// A call on a file of four steps of data, with a limit of eight.
 struct LimitedCall {
     std::string_view name;
@@ -132,10 +105,9 @@ void observe_size_limit(Experiment& experiment, const AllocationUnits& units) {
         const auto path = experiment.filesystem().root() / fmt::format("limited-{}", ++number);
         const Stage stage = set_up({call.name, "DDDD", call.offset, call.length}, path, number, units);
         const FileSizeLimit limit(8 * units.step);
-        signals_seen = 0;
         const int error = stage.file.fallocate(call.flags, stage.offset, stage.length);
         std::string outcome = outcome_of(error);
-        if (signals_seen > 0) outcome += " and SIGXFSZ";
+        if (limit.signals() > 0) outcome += " and SIGXFSZ";
         const auto difference = error == 0 ? std::nullopt : find_difference(stage.model, stage.file, units);
         if (difference) outcome += ", but " + difference->what;
         experiment.observe("RLIMIT_FSIZE: " + std::string(call.name), outcome, describe_file(stage.file));

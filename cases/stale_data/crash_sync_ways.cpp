@@ -39,12 +39,12 @@ void run(Experiment& experiment) {
 extern const Case stale_data_crash_sync_ways;
 const Case stale_data_crash_sync_ways{
     .name = "stale_data.crash_sync_ways",
-    .summary = "cuts the power right after a write was promised, in sixteen ways, and looks for it",
+    .summary = "cuts the power right after a write was promised, in seventeen ways, and looks for it",
     .method =
         "On an aged disk on which every sector says where it came from, files are written to at their end, onto data, "
         "into a hole, into preallocated blocks below and behind their end, and by a sector, each time in one of "
-        "sixteen "
-        "ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, linked in io_uring, O_SYNC, "
+        "seventeen "
+        "ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in io_uring, O_SYNC, "
         "O_DSYNC, "
         "RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. For the moment after each, a disk is made with just "
         "what flushes had covered by then; it is mounted, so that the filesystem recovers, and what was promised must "

@@ -115,11 +115,11 @@ void run(Experiment& experiment) { FailedSync{experiment}.run(); }
 extern const Case stale_data_failed_sync;
 const Case stale_data_failed_sync{
     .name = "stale_data.failed_sync",
-    .summary = "lets the disk fail flushes and writes of metadata, and looks at what sixteen ways to sync tell of it",
+    .summary = "lets the disk fail flushes and writes of metadata, and looks at what seventeen ways to sync tell of it",
     .method =
-        "On copies of an aged filesystem, a file is overwritten and appended to in sixteen ways that promise the "
+        "On copies of an aged filesystem, a file is overwritten and appended to in seventeen ways that promise the "
         "write: "
-        "fsync, fdatasync, syncfs, msync, by io_submit, linked in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the "
+        "fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the "
         "attribute S, and with O_DIRECT; each time the disk fails every flush, or every write. None may succeed. "
         "Afterwards the filesystem is mounted anew, and what was written and synced before must be there.",
     .needs = {{"feature", "aio"}},

@@ -96,9 +96,7 @@ std::int64_t write(const File& file, Call call, std::uint64_t offset, std::span<
     if (call == Call::ring) {
         Uring ring{1};
         ring.prepare_write(file.descriptor(), offset, bytes, 0, 0);
-        if (const int taken = ring.submit(); taken != 1) return taken < 0 ? taken : -EAGAIN;
-        while (true)
-            if (const auto event = ring.wait_for(std::chrono::seconds{1})) return event->result;
+        return ring.run_one();
     }
     const iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
     const auto count = ::pwritev2(file.descriptor(), &vector, 1, static_cast<off_t>(offset),
