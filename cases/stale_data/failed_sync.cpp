@@ -119,7 +119,8 @@ const Case stale_data_failed_sync{
     .method =
         "On copies of an aged filesystem, a file is overwritten and appended to in seventeen ways that promise the "
         "write: "
-        "fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the "
+        "fsync, fdatasync, syncfs, msync, by io_submit, linked and drained in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, "
+        "RWF_DSYNC, the "
         "attribute S, and with O_DIRECT; each time the disk fails every flush, or every write. None may succeed. "
         "Afterwards the filesystem is mounted anew, and what was written and synced before must be there.",
     .needs = {{"feature", "aio"}},
