@@ -143,10 +143,15 @@ class ClosedInFlight {
     }
 
     void run() {
-        for (std::uint32_t i = 0; i < scenes.size(); ++i) prepare(scenes.at(i), i + 1);
+        std::vector<std::uint32_t> prepared;
+        for (std::uint32_t i = 0; i < scenes.size(); ++i)
+            if (prepare(scenes.at(i), i + 1))
+                prepared.push_back(i);
+            else
+                ends_.emplace_back(scenes.at(i).name, "no preallocation");
         const auto units = allocation_units(experiment_.filesystem());
         fill_but(File::create(root_ / "ballast"), left, units, experiment_.recipe().size);
-        for (std::uint32_t i = 0; i < scenes.size(); ++i) end_in_flight(scenes.at(i), i + 1);
+        for (const auto i : prepared) end_in_flight(scenes.at(i), i + 1);
         experiment_.filesystem().remount();
         for (const auto& heir : heirs_) judge(heir);
         observe_findings(experiment_, findings_);
@@ -162,15 +167,16 @@ class ClosedInFlight {
     }
     void judge(const FileContent& heir) { judge_whole_file(heir_path(heir.file()), heir, findings_); }
 
-    void prepare(const Scene& scene, std::uint32_t number) const {
+    [[nodiscard]] bool prepare(const Scene& scene, std::uint32_t number) const {
         FileState state{.written = 16 * unit_};
         if (scene.appends) state.allocated = FileState::Allocation{FALLOC_FL_KEEP_SIZE, {16 * unit_, 32 * unit_}};
         const auto file = File::create(path(number), O_DIRECT);
         const int error = bring_into(file, state, {number, 1});
-        // Without preallocation it appends to what is left.
-        if (error != 0 && error != EOPNOTSUPP) throw SystemFailure("fallocate of " + file.path().string(), error);
+        if (error == EOPNOTSUPP) return false;
+        if (error != 0) throw SystemFailure("fallocate of " + file.path().string(), error);
         (void)File::create(heir_path(number));
         file.sync_filesystem();
+        return true;
     }
 
     void end_in_flight(const Scene& scene, std::uint32_t number) {
@@ -193,7 +199,9 @@ class ClosedInFlight {
         submitter.emplace(scene, path(number), offset, bytes);
         wait_while_held(
             [&] {
-                if (submitter->heard() == completed) experiment_.skip("direct writes are not direct here");
+                if (submitter->heard() == completed)
+                    experiment_.skip(
+                        "a direct write is over before the disk has seen it: it is buffered, or there is no space");
                 if (submitter->gone()) throw Failure("a process that was to submit a write has ended");
                 return !served.held().empty();
             },
