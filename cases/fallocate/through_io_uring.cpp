@@ -56,8 +56,15 @@ class ThroughIoUring {
  private:
     // The same call on two files alike: by the system call, and by io_uring.
     void call(const Mode& mode, const Scene& scene, int flags, std::optional<std::uint64_t> limit) {
-        const Stage plain = set_up(scene, next_path(), ++number_, units_);
-        Stage stage = set_up(scene, next_path(), ++number_, units_);
+        const Stage plain = create(scene);
+        Stage stage = create(scene);
+        compare(mode, scene, flags, limit, plain, stage);
+        for (const auto* file : {&plain.file, static_cast<const File*>(&stage.file)})
+            std::filesystem::remove(file->path());
+    }
+
+    void compare(const Mode& mode, const Scene& scene, int flags, std::optional<std::uint64_t> limit,
+                 const Stage& plain, Stage& stage) {
         const auto plain_file = File::open(plain.file.path(), flags);
         const auto file = File::open(stage.file.path(), flags);
         std::optional<FileSizeLimit> limited;
@@ -87,7 +94,7 @@ class ThroughIoUring {
     void truncate() {
         std::vector<std::string> wrong;
         for (const std::uint64_t size : {3 * units_.step, 3 * units_.step + 100, 20 * units_.step, 10 * units_.step}) {
-            Stage stage = set_up(scenes.front(), next_path(), ++number_, units_);
+            Stage stage = create(scenes.front());
             ring_.prepare_truncate(stage.file.descriptor(), size, 1);
             const auto result = ring_.run_one();
             if (result == -EINVAL && wrong.empty()) return experiment_.observe("ftruncate", "not supported");
@@ -101,7 +108,10 @@ class ThroughIoUring {
         experiment_.observe("ftruncate", wrong.empty() ? "as ftruncate(2)" : wrong.front(), {{"all", wrong}});
     }
 
-    [[nodiscard]] std::filesystem::path next_path() const { return root_ / fmt::format("file-{}", number_ + 1); }
+    [[nodiscard]] Stage create(const Scene& scene) {
+        ++number_;
+        return set_up(scene, root_ / fmt::format("file-{}", number_), number_, units_);
+    }
 
     Experiment& experiment_;
     std::filesystem::path root_;

@@ -70,6 +70,8 @@ class CrashTest {
         void reopen_synchronously();
         /// A call has returned that promises by itself what it did, and all before it was promised.
         void promise_all() { promise(calls_so_far()); }
+        /// The same of the first `calls` alone.
+        void promise_first(std::size_t calls) { promise(calls); }
         /// sync_file_range(2) of a range, to its end: it promises nothing.
         void start_writeback(Range range);
         /// FICLONE: all that `source` holds. False where the filesystem does not have it.
