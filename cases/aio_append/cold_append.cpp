@@ -18,10 +18,9 @@ const Case aio_append_cold_append{
     .name = "aio_append.cold_append",
     .summary = "asks whether io_submit waits for metadata to be read when it appends to a file right after the mount",
     .method =
-        "Writes a file of hundreds of extents, mounts the filesystem anew, and submits a direct write of one "
-        "block at end of file while the disk holds every read and every write. Where the submission blocks, the reads "
-        "are "
-        "let go first, then its own write: what it waits for is told apart.",
+        "Writes a file of hundreds of extents, mounts the filesystem anew, and submits a direct write of one block at "
+        "end of file while the disk holds every read and every write. Where the submission blocks, the reads are let "
+        "go first, then its own write: what it waits for is told apart.",
     .needs = aio_append_needs(),
     .disk = DiskNeed::held,
     .run = run,

@@ -273,12 +273,11 @@ const Case stale_data_closed_in_flight{
     .summary =
         "ends a process, a context or a descriptor while its write is in flight, and lets another file take the space",
     .method =
-        "On an aged disk with hardly any space left, a process of its own unlinks a file and submits a direct write to "
-        "it, by io_submit, which the disk holds; then it closes the descriptor, destroys the context, or "
-        "is killed. Whether that waits for the write is told by its being asleep while the write is held. Meanwhile "
+        "On an aged disk with hardly any space left, a process of its own unlinks a file and submits a direct write "
+        "to it, by io_submit, which the disk holds; then it closes the descriptor, destroys the context, or is "
+        "killed. Whether that waits for the write is told by its being asleep while the write is held. Meanwhile "
         "another file is written to until the disk is full; then the write is let go. All that was written to the "
-        "other "
-        "file must be there, also after a remount.",
+        "other file must be there, also after a remount.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

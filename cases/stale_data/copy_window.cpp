@@ -277,8 +277,8 @@ const Case stale_data_copy_window{
     .summary = "copies and clones ranges out of and into files while writes to them are in flight",
     .method =
         "While the disk holds a direct write, or the writeback of one through the page cache, into data, unwritten "
-        "blocks or a hole, a range around it is copied (copy_file_range) and cloned (FICLONERANGE) to another file, or "
-        "from another file over it, until that call has returned or is blocked; readers of every kind look at both "
+        "blocks or a hole, a range around it is copied (copy_file_range) and cloned (FICLONERANGE) to another file, "
+        "or from another file over it, until that call has returned or is blocked; readers of every kind look at both "
         "files; then the write is let go. The target must have what the source had before or after a write in flight, "
         "what had been written before must be in it, or be replaced by it, and what a reader has seen when all was at "
         "rest must be the same for all others, also after a remount.",

@@ -102,13 +102,11 @@ const Case stale_data_crash_changed_flags{
     .summary = "changes the flags of a descriptor with fcntl, writes through it, and cuts the power after each write",
     .method =
         "On an aged disk on which every sector says where it came from, a descriptor of O_DSYNC gets and loses "
-        "O_APPEND "
-        "and O_DIRECT by fcntl with F_SETFL; after each change a block is written, by pwrite and by an io_submit that "
-        "was "
-        "prepared before the change. It must go to the end of file or to its place, as the flags say by then; F_GETFL "
-        "must tell of them, and O_DSYNC stay. For the moment after each write, a disk is made with just what flushes "
-        "had "
-        "covered by then; it is mounted, so that the filesystem recovers, and all that was written must be there.",
+        "O_APPEND and O_DIRECT by fcntl with F_SETFL; after each change a block is written, by pwrite and by an "
+        "io_submit that was prepared before the change. It must go to the end of file or to its place, as the flags "
+        "say by then; F_GETFL must tell of them, and O_DSYNC stay. For the moment after each write, a disk is made "
+        "with just what flushes had covered by then; it is mounted, so that the filesystem recovers, and all that was "
+        "written must be there.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

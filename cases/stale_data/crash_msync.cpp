@@ -109,9 +109,8 @@ const Case stale_data_crash_msync{
         "On an aged disk on which every sector says where it came from, blocks far apart are stored to through one "
         "mapping of a file of data, of a hole and of preallocated blocks, and each is synced alone with msync and "
         "MS_SYNC, twice over; then a file grows by parts of a block, and what is stored there is synced. For the "
-        "moment "
-        "after each msync, a disk is made with just what flushes had covered by then; it is mounted, so that the "
-        "filesystem recovers, and what was promised must be there.",
+        "moment after each msync, a disk is made with just what flushes had covered by then; it is mounted, so that "
+        "the filesystem recovers, and what was promised must be there.",
     .disk = DiskNeed::held,
     .run = run,
 };
