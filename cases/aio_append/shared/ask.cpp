@@ -182,9 +182,10 @@ class Interview {
     }
 
     std::string judge_durability(const Stage& stage) {
-        if (!durable_) return "unavailable";
+        if (experiment_.held_disk() == nullptr) return "unavailable";
         try {
-            const DisposableFilesystem crashed{experiment_.recipe(), experiment_.held_disk()->crash_state(*durable_)};
+            const DisposableFilesystem crashed{experiment_.recipe(),
+                                               experiment_.held_disk()->crash_state(durable_.value())};
             const auto path = crashed.root() / stage.file().path().filename();
             std::error_code error;
             const auto size = std::filesystem::file_size(path, error);
