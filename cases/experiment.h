@@ -24,6 +24,8 @@ struct CaseOptions {
     std::uint64_t seed = 1;
     /// How long a case that works in rounds is to go on.
     std::optional<std::chrono::seconds> duration{};
+    /// At the sizes that were published, however long it takes.
+    bool full = false;
     /// Steps to carry out in place of random ones (a file), or empty.
     std::filesystem::path replayed{};
 };
@@ -44,6 +46,8 @@ class Experiment {
     [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
     /// How long a case that works in rounds is to go on; nothing where a few rounds will do.
     [[nodiscard]] std::optional<std::chrono::seconds> duration() const { return options_.duration; }
+    /// Whether a published workload is to be as large as it was.
+    [[nodiscard]] bool full() const { return options_.full; }
     /// A file with the steps that a case of random steps is to carry out; empty where it is to choose.
     [[nodiscard]] const std::filesystem::path& replayed() const { return options_.replayed; }
 

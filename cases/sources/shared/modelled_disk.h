@@ -30,7 +30,7 @@ struct DeviceCost {
 class ModelledDisk {
  public:
     /// `scaled` says what is smaller here than in the published run: it stands in the result.
-    ModelledDisk(Experiment& experiment, std::string_view model, std::string scaled);
+    ModelledDisk(Experiment& experiment, std::string_view model, std::string_view scaled);
 
     /// Does `work` on an idle device.
     [[nodiscard]] DeviceCost cost_of(const std::function<void()>& work);
