@@ -1,5 +1,6 @@
 #include "cases/sources/shared/modelled_disk.h"
 
+#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -8,6 +9,7 @@
 
 #include "fixtures/disk/held/held_disk.h"
 #include "fixtures/io/file.h"
+#include "fixtures/measure/ratio.h"
 
 namespace holdfast::sources {
 
@@ -20,7 +22,7 @@ nlohmann::json DeviceCost::to_json() const {
 }
 
 ModelledDisk::ModelledDisk(Experiment& experiment, std::string_view model, std::string_view scaled)
-    : experiment_(experiment), model_(shipped_device_model(model)), scaled_(scaled) {
+    : experiment_(experiment), model_(experiment.device_model(model)), scaled_(scaled) {
     if (experiment_.recipe().type == FilesystemType::btrfs)
         experiment_.skip("btrfs is not among the filesystems of the published workloads");
     experiment_.held_disk()->served().set_log_depth(LogDepth::off);
@@ -51,6 +53,23 @@ void ModelledDisk::observe_ratio(std::string name, const DeviceCost& above, cons
                                       {"scaled", scaled_},
                                       {"time", "the device's own, which nobody waits for"},
                                       {"device", model_.name + ", " + model_.describes}}});
+}
+
+double seconds_of(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void observe_ratio_of_machine(Experiment& experiment, std::string name, const std::vector<double>& ratios,
+                              nlohmann::json evidence) {
+    const auto ratio = estimate(ratios, experiment.seed());
+    evidence["interval of 95 %"] = {ratio.low, ratio.high};
+    experiment.observe({.name = std::move(name),
+                        .value = rounded(ratio.median),
+                        .unit = "ratio",
+                        .samples = ratios,
+                        .evidence = std::move(evidence)});
 }
 
 double rounded(double value) {

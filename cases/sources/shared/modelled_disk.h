@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,14 @@ class ModelledDisk {
     DeviceModel model_;
     std::string scaled_;
 };
+
+/// What `work` takes on the clock on the wall.
+[[nodiscard]] double seconds_of(const std::function<void()>& work);
+
+/// Reports the median of `ratios` of times on the wall, with its interval and `evidence`: for comparison with what the
+/// device's time leaves out.
+void observe_ratio_of_machine(Experiment& experiment, std::string name, const std::vector<double>& ratios,
+                              nlohmann::json evidence);
 
 /// As people read it: three digits that count.
 [[nodiscard]] double rounded(double value);
