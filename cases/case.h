@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,17 @@ enum class DiskNeed {
     held
 };
 
+/// What a case needs where it runs at the sizes that were published.
+struct FullSize {
+    /// Of the filesystem, in bytes; not less than its recipe has.
+    std::uint64_t filesystem = 0;
+    /// Memory that the case takes besides its disk, in bytes.
+    std::uint64_t memory = 0;
+    std::vector<Requirement> needs{};
+    /// In place of the case's own.
+    std::chrono::seconds time_bound{3600};
+};
+
 /// A case is one file, cases/FAMILY/NAME.cpp, that defines one of these under the name FAMILY_NAME in
 /// holdfast::cases; the build finds it by the file's name.
 struct Case {
@@ -43,11 +56,17 @@ struct Case {
     bool only_by_name = false;
     /// Does the same over and over: a few times, or for as long as --for says.
     bool in_rounds = false;
+    /// Of a published workload that is smaller than it was, unless the run is to be in full.
+    std::optional<FullSize> full{};
     /// A case that has not ended by then is a HANG. Not a measure of speed: many times what it takes.
     std::chrono::seconds time_bound{180};
     /// Observes, through the experiment. Throws Failure when the surroundings fail.
     void (*run)(Experiment&) = nullptr;
 
+    /// The bound that holds in a run that is in full, or is not.
+    [[nodiscard]] std::chrono::seconds bound(bool in_full) const {
+        return in_full && full ? full->time_bound : time_bound;
+    }
     [[nodiscard]] std::string_view family() const { return name.substr(0, name.find('.')); }
 };
 

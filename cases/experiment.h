@@ -7,9 +7,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cases/observation.h"
 #include "fixtures/disk/held/held_disk.h"
+#include "fixtures/disk/model/device_model.h"
 #include "fixtures/filesystem/disposable.h"
 
 namespace holdfast {
@@ -24,8 +26,12 @@ struct CaseOptions {
     std::uint64_t seed = 1;
     /// How long a case that works in rounds is to go on.
     std::optional<std::chrono::seconds> duration{};
+    /// At the sizes that were published, however long it takes.
+    bool full = false;
     /// Steps to carry out in place of random ones (a file), or empty.
     std::filesystem::path replayed{};
+    /// Where models of devices come from, by name.
+    std::function<DeviceModel(std::string_view)> device_model = shipped_device_model;
 };
 
 class Experiment {
@@ -44,8 +50,13 @@ class Experiment {
     [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
     /// How long a case that works in rounds is to go on; nothing where a few rounds will do.
     [[nodiscard]] std::optional<std::chrono::seconds> duration() const { return options_.duration; }
+    /// Whether a published workload is to be as large as it was.
+    [[nodiscard]] bool full() const { return options_.full; }
     /// A file with the steps that a case of random steps is to carry out; empty where it is to choose.
     [[nodiscard]] const std::filesystem::path& replayed() const { return options_.replayed; }
+
+    /// A device to be modelled. Throws Failure where there is none of that name.
+    [[nodiscard]] DeviceModel device_model(std::string_view name) const { return options_.device_model(name); }
 
     /// Reports at once, so that what was seen before a hang or a crash is not lost.
     void observe(const Observation& observation) { report_(observation); }

@@ -52,6 +52,7 @@ const Case sources_s0_object_allocation{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .full = FullSize{.time_bound = std::chrono::seconds{600}},
     .time_bound = std::chrono::seconds{600},
     .run = run,
 };

@@ -12,8 +12,11 @@ using namespace holdfast::sources;
 namespace {
 
 void run(Experiment& experiment) {
-    ModelledDisk disk{experiment, "rotating", "8 files of 16 MiB in place of 64"};
-    constexpr LogFiles what{.files = 8, .rewrites = 1, .size = 16 * MiB};
+    const unsigned files = experiment.full() ? 64 : 8;
+    ModelledDisk disk{
+        experiment, "rotating",
+        experiment.full() ? "nothing: 64 files of 16 MiB, as published" : "8 files of 16 MiB in place of 64"};
+    const LogFiles what{.files = files, .rewrites = 1, .size = 16 * MiB};
     unsigned wrong_sizes = 0;
     const auto classic = cost_of(experiment, disk, what, Allocation::small_writes, wrong_sizes);
     const auto emulation = cost_of(experiment, disk, what, Allocation::emulation, wrong_sizes);
@@ -37,6 +40,7 @@ const Case sources_s3_allocate_and_rewrite{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .full = FullSize{.filesystem = 4 * GiB, .memory = 2 * GiB},
     .time_bound = std::chrono::seconds{600},
     .run = run,
 };

@@ -161,6 +161,7 @@ const Case sources_s5_appends_and_readers{
     .needs = {{"feature", "fuse"}},
     .disk = DiskNeed::held,
     .only_by_name = true,
+    .full = FullSize{.time_bound = std::chrono::seconds{600}},
     .time_bound = std::chrono::seconds{600},
     .run = run,
 };

@@ -36,6 +36,7 @@ void parse(Options& options, int argc, char** argv) {
     app.add_option_function<unsigned>(
         "--for", [&options](unsigned seconds) { options.run.duration = std::chrono::seconds{seconds}; },
         "Seconds for which cases that work in rounds go on");
+    app.add_flag("--full", options.run.full, "Published workloads at the sizes that they had");
     app.add_option(option_replay, options.run.replayed)->group("");
     app.add_option(option_report, options.reporting.report)->group("");
     app.add_option(option_shared, options.reporting.shared)->group("");

@@ -7,6 +7,7 @@
 #include "fixtures/base/failure.h"
 #include "fixtures/probe/features.h"
 #include "fixtures/probe/kernel_log.h"
+#include "harness/case_process/full_size.h"
 
 namespace holdfast {
 namespace {
@@ -86,7 +87,8 @@ void run_case(const Case& one, const Recipe& recipe, const RunDirectory& directo
     try {
         tell(message::phase(phase_mkfs));
         TimeOfDisk time{tell};
-        DisposableFilesystem filesystem{recipe, directory, disk_kind_for(one, recipe),
+        const auto sized = options.full ? at_full_size(one, recipe) : recipe;
+        DisposableFilesystem filesystem{sized, directory, disk_kind_for(one, sized),
                                         [&](const Disk& disk) { time.begin(disk); }};
         try {
             run_and_check(one, filesystem, options, tell);

@@ -136,6 +136,35 @@ TEST(Planted, WithoutStacksAnAppendIsJudgedAllTheSameAndTheResultSaysSo) {
     EXPECT_THAT(text, HasSubstr("iomap_dio_rw"));
 }
 
+TEST(Planted, APublishedWorkloadWithoutPreallocationIsFail) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    if (const auto missing = find_missing(Requirement{"feature", "tracepoints"})) GTEST_SKIP() << missing->what;
+    expect_all_fail(planted("no_preallocation"), 4);
+}
+
+TEST(Planted, APublishedWorkloadOnAnotherDeviceIsFail) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    if (const auto missing = find_missing(Requirement{"feature", "tracepoints"})) GTEST_SKIP() << missing->what;
+    expect_all_fail(planted("other_device"), 3);
+}
+
+TEST(Planted, HolesThatAreFilledInSmallPiecesAreSeen) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    expect_all_fail(planted("small_pieces"), 1);
+}
+
+TEST(Planted, ASizeThatMovesBeforeTheDataIsSeen) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    const auto result = planted("early_size");
+    expect_all_fail(result, 1);
+    EXPECT_THAT(result.reason, HasSubstr("is moved, expected as before"));
+}
+
+TEST(Planted, ASizeThatIsDurableBeforeTheDataIsSeenByEveryCase) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    expect_all_fail(planted("early_durable_size"), 3);
+}
+
 TEST(Planted, DamagedFilesystemIsCrash) {
     const auto result = planted("damage");
     EXPECT_EQ(result.verdict, Verdict::crash) << result.reason;

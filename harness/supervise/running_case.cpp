@@ -37,7 +37,7 @@ std::pair<Descriptor, Descriptor> make_pipe() {
 std::chrono::seconds time_bound_of(const Case& one, const CaseSurroundings& surroundings) {
     const auto rounds =
         one.in_rounds ? surroundings.duration.value_or(std::chrono::seconds{0}) : std::chrono::seconds{0};
-    return surroundings.time_bound.value_or(one.time_bound) + rounds;
+    return surroundings.time_bound.value_or(one.bound(surroundings.full)) + rounds;
 }
 
 }  // namespace
@@ -69,6 +69,7 @@ Command RunningCase::command() const {
         descriptors.push_back({images, inherited.images});
     }
     if (surroundings_.duration) arguments.push_back(fmt::format("--for={}", surroundings_.duration->count()));
+    if (surroundings_.full) arguments.emplace_back("--full");
     if (const auto& file = surroundings_.replayed; !file.empty())
         arguments.push_back(fmt::format("{}={}", option_replay, file.string()));
     const auto& recipes = surroundings_.recipe_arguments;

@@ -22,6 +22,8 @@ struct CaseSurroundings {
     std::uint64_t seed;
     /// How long cases that work in rounds go on.
     std::optional<std::chrono::seconds> duration{};
+    /// Published workloads are to be as large as they were.
+    bool full = false;
     /// A file with the steps that a case of random steps is to carry out; empty where it is to choose.
     std::filesystem::path replayed{};
     /// In place of the cases' own time bounds.

@@ -7,6 +7,7 @@
 
 #include "fixtures/base/failure.h"
 #include "fixtures/filesystem/space.h"
+#include "harness/case_process/full_size.h"
 #include "harness/case_process/run_case.h"
 
 namespace holdfast {
@@ -42,6 +43,7 @@ class Supervisor {
     [[nodiscard]] std::string find_all_missing(const Planned& planned) const {
         auto missing = missing_for(*planned.one, *planned.recipe);
         if (!missing.empty()) return missing;
+        if (surroundings_.full) return describe(find_missing_for_full_size(*planned.one, *planned.recipe));
         const auto kind = disk_kind_for(*planned.one, *planned.recipe);
         const auto lack = find_missing_space(*planned.recipe, kind, space_);
         return lack ? describe({*lack}) : std::string{};

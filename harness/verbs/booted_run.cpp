@@ -106,7 +106,7 @@ std::chrono::seconds longest_time_bound(const std::vector<Planned>& plan, const 
     const std::chrono::seconds rounds{options.duration.value_or(0)};
     if (options.timeout) return std::chrono::seconds{*options.timeout} + rounds;
     std::chrono::seconds longest{0};
-    for (const auto& planned : plan) longest = std::max(longest, planned.one->time_bound);
+    for (const auto& planned : plan) longest = std::max(longest, planned.one->bound(options.full));
     return longest + rounds;
 }
 

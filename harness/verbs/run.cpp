@@ -56,10 +56,18 @@ std::vector<std::string> arguments_to_run_again(const RunOptions& options) {
     const auto expectations = arguments_for("--expectations", options.own.expectations);
     arguments.insert(arguments.end(), expectations.begin(), expectations.end());
     if (options.duration) arguments.push_back(fmt::format("--for {}", *options.duration));
+    if (options.full) arguments.emplace_back("--full");
     if (options.timeout) arguments.push_back(fmt::format("--timeout {}", *options.timeout));
     if (options.profile != "mainline") arguments.push_back("--profile " + options.profile);
     if (!options.images.empty()) arguments.push_back("--images " + options.images.string());
     return arguments;
+}
+
+// One at a time: each looks at the memory that is there before it begins.
+void demand_full_sizes(const std::vector<Planned>& plan, const RunOptions& options) {
+    if (std::ranges::none_of(plan, [](const Planned& planned) { return planned.one->full.has_value(); }))
+        throw BadInput("--full: none of the chosen cases is smaller than what was published; sources.* are");
+    if (options.jobs > 1) throw BadInput("--full: cases run one at a time; leave out --jobs");
 }
 
 // Runs the plan and keeps what comes of it. Returns the signal that ended it early, or 0.
@@ -88,6 +96,7 @@ int run(const Contents& contents, RunOptions& options) {
     const bool rounds = std::ranges::any_of(plan, [](const Planned& planned) { return planned.one->in_rounds; });
     if (options.duration && !rounds)
         throw BadInput("--for: none of the chosen cases works in rounds; stale_data.stress does");
+    if (options.full) demand_full_sizes(plan, options);
     demand_what_any_run_needs();
 
     Results results{.run = describe_run(options, options.seed.value_or(random_number())),
@@ -104,6 +113,7 @@ int run(const Contents& contents, RunOptions& options) {
         .profile = profile,
         .seed = results.run.seed,
         .duration = options.duration ? std::optional{std::chrono::seconds{*options.duration}} : std::nullopt,
+        .full = options.full,
         .replayed = options.replayed,
         .time_bound = options.timeout ? std::optional{std::chrono::seconds{*options.timeout}} : std::nullopt,
         .recipe_arguments = arguments_for("--recipe", options.own.recipes),

@@ -34,6 +34,8 @@ void add_run_options(CLI::App& verb, RunOptions& options) {
                     "stale_data.stress does")
         ->transform(CLI::AsNumberWithUnit(std::map<std::string, unsigned>{{"s", 1}, {"m", 60}, {"h", 3600}}))
         ->check(CLI::Range(1U, 31U * 86400U));
+    verb.add_flag("--full", options.full,
+                  "Published workloads (sources.*) at the sizes that they had: takes long, and much memory");
     verb.add_option("--timeout", options.timeout, "Seconds after which a case is a HANG, in place of its own bound")
         ->check(CLI::Range(1U, 86400U));
     verb.add_flag("--strict", options.strict, "Count XPASS and SKIP as failures");

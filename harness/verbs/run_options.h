@@ -26,6 +26,7 @@ struct RunOptions {
     std::optional<unsigned> timeout;
     /// Seconds.
     std::optional<unsigned> duration;
+    bool full = false;
     bool strict = false;
     /// A file with the steps that a case of random steps is to carry out (holdfast replay), or empty.
     std::filesystem::path replayed;

@@ -17,10 +17,12 @@ struct Asked {
     std::string_view observation;
 };
 
-/// Plays them one after the other; reports those observations alone, each under its case's name.
-inline void play(Experiment& experiment, std::span<const Asked> all) {
+/// Plays them one after the other; reports those observations alone, each under its case's name. What `options` says of
+/// the seed is left out.
+inline void play(Experiment& experiment, std::span<const Asked> all, CaseOptions options = {}) {
+    options.seed = experiment.seed();
     for (const Asked& asked : all) {
-        Experiment inner{experiment.filesystem(), {.seed = experiment.seed()}, [&](const Observation& observation) {
+        Experiment inner{experiment.filesystem(), options, [&](const Observation& observation) {
                              if (observation.name != asked.observation) return;
                              Observation renamed = observation;
                              renamed.name = std::string(asked.played->name);

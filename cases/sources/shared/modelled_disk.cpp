@@ -1,5 +1,6 @@
 #include "cases/sources/shared/modelled_disk.h"
 
+#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -8,6 +9,7 @@
 
 #include "fixtures/disk/held/held_disk.h"
 #include "fixtures/io/file.h"
+#include "fixtures/measure/ratio.h"
 
 namespace holdfast::sources {
 
@@ -19,31 +21,26 @@ nlohmann::json DeviceCost::to_json() const {
             {"at once", at_once}};
 }
 
-ModelledDisk::ModelledDisk(Experiment& experiment, std::string_view model, std::string scaled)
-    : experiment_(experiment), model_(shipped_device_model(model)), scaled_(std::move(scaled)) {
+ModelledDisk::ModelledDisk(Experiment& experiment, std::string_view model, std::string_view scaled)
+    : experiment_(experiment), model_(experiment.device_model(model)), scaled_(scaled) {
     if (experiment_.recipe().type == FilesystemType::btrfs)
         experiment_.skip("btrfs is not among the filesystems of the published workloads");
-    experiment_.held_disk()->served().set_log_depth(LogDepth::entries);
+    experiment_.held_disk()->served().set_log_depth(LogDepth::off);
 }
 
 // The model is set anew for each work: its clock and its caches begin from nothing.
 DeviceCost ModelledDisk::cost_of(const std::function<void()>& work) {
     auto& disk = experiment_.held_disk()->served();
     File::open(experiment_.filesystem().root(), O_RDONLY).sync_filesystem();
-    const auto before = disk.log_length();
     disk.set_model(model_, {.wall = 0});
     work();
     const auto time = disk.model_time();
     disk.clear_model();
-    DeviceCost cost{.seconds = std::chrono::duration<double>(time.now).count(), .at_once = time.most_under_way};
-    const auto log = disk.log();
-    for (auto index = before; index < log.size(); ++index) {
-        if (log[index].kind == LogEntry::Kind::flush) ++cost.flushes;
-        if (log[index].kind != LogEntry::Kind::write) continue;
-        ++cost.writes;
-        cost.bytes += log[index].length;
-    }
-    return cost;
+    return {.seconds = std::chrono::duration<double>(time.now).count(),
+            .writes = time.traffic.writes,
+            .flushes = time.traffic.flushes,
+            .bytes = time.traffic.bytes,
+            .at_once = time.traffic.most_under_way};
 }
 
 void ModelledDisk::observe_ratio(std::string name, const DeviceCost& above, const DeviceCost& below,
@@ -54,7 +51,25 @@ void ModelledDisk::observe_ratio(std::string name, const DeviceCost& above, cons
                          .evidence = {{"published", std::move(published)},
                                       {"ours", {above.to_json(), below.to_json()}},
                                       {"scaled", scaled_},
+                                      {"time", "the device's own, which nobody waits for"},
                                       {"device", model_.name + ", " + model_.describes}}});
+}
+
+double seconds_of(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void observe_ratio_of_machine(Experiment& experiment, std::string name, const std::vector<double>& ratios,
+                              nlohmann::json evidence) {
+    const auto ratio = estimate(ratios, experiment.seed());
+    evidence["interval of 95 %"] = {ratio.low, ratio.high};
+    experiment.observe({.name = std::move(name),
+                        .value = rounded(ratio.median),
+                        .unit = "ratio",
+                        .samples = ratios,
+                        .evidence = std::move(evidence)});
 }
 
 double rounded(double value) {

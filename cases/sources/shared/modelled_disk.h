@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -30,7 +31,7 @@ struct DeviceCost {
 class ModelledDisk {
  public:
     /// `scaled` says what is smaller here than in the published run: it stands in the result.
-    ModelledDisk(Experiment& experiment, std::string_view model, std::string scaled);
+    ModelledDisk(Experiment& experiment, std::string_view model, std::string_view scaled);
 
     /// Does `work` on an idle device.
     [[nodiscard]] DeviceCost cost_of(const std::function<void()>& work);
@@ -43,6 +44,14 @@ class ModelledDisk {
     DeviceModel model_;
     std::string scaled_;
 };
+
+/// What `work` takes on the clock on the wall.
+[[nodiscard]] double seconds_of(const std::function<void()>& work);
+
+/// Reports the median of `ratios` of times on the wall, with its interval and `evidence`: for comparison with what the
+/// device's time leaves out.
+void observe_ratio_of_machine(Experiment& experiment, std::string name, const std::vector<double>& ratios,
+                              nlohmann::json evidence);
 
 /// As people read it: three digits that count.
 [[nodiscard]] double rounded(double value);
