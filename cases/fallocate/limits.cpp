@@ -29,16 +29,6 @@ constexpr int punch_hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 
 // --- The largest size -------------------------------------------------------------------------------------------------
 
-/// The largest size that ftruncate(2) accepts.
-std::uint64_t largest_size(const File& file) {
-    std::uint64_t accepted = 0;
-    for (std::uint64_t bit = std::uint64_t{1} << 62; bit > 0; bit /= 2) {
-        if (::ftruncate(file.descriptor(), static_cast<off_t>(accepted + bit)) == 0) accepted += bit;
-    }
-    file.truncate(0);
-    return accepted;
-}
-
 /// What a call did, and where it left the end of file: "works, size as asked".
 std::string call_at_limit(const File& file, int flags, std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
     const int error = file.fallocate(flags, offset, length);

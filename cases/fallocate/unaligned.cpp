@@ -92,10 +92,7 @@ CutFile cut_file(const Mode& mode, Cache cache, std::filesystem::path path, std:
     file.write_at(0, data);
     result.model.write(0, data);
     if (cache != Cache::dirty) file.sync();
-    if (cache == Cache::nothing) {
-        if (const int error = ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
-            throw SystemFailure("dropping the page cache of " + result.path.string(), error);
-    }
+    if (cache == Cache::nothing) file.drop_cache();
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const std::uint64_t base = i * blocks_for_each * units.block;
         const Cut& cut = cuts[i];

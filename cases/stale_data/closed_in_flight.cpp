@@ -183,19 +183,10 @@ class ClosedInFlight {
         const auto offset = (scene.appends ? 16 : 2) * unit_;
         AlignedBuffer bytes{unit_};
         fill_data(bytes.bytes(), {number, 2}, offset);
-        auto& served = disk_.served();
         std::optional<Submitter> submitter;
         std::optional<WatchedCall> heir;
         // Whatever happens, what is held is let go before those who wait for it are waited for.
-        const struct Held {
-            ServedDisk& disk;
-            std::uint64_t rule;
-            ~Held() { release(); }
-            void release() const {
-                disk.remove_rule(rule);
-                disk.let_go_all();
-            }
-        } held{served, served.add_rule({.filter = RequestFilter::data_writes(), .times = 1, .bound = Hold::bound})};
+        const auto hold = disk_.hold(RequestFilter::data_writes(), 1);
         submitter.emplace(scene, path(number), offset, bytes);
         wait_while_held(
             [&] {
@@ -203,7 +194,7 @@ class ClosedInFlight {
                     experiment_.skip(
                         "a direct write is over before the disk has seen it: it is buffered, or there is no space");
                 if (submitter->gone()) throw Failure("a process that was to submit a write has ended");
-                return !served.held().empty();
+                return !disk_.served().held().empty();
             },
             "no write of a process that has submitted one has reached the disk");
         end(scene, *submitter);
@@ -213,8 +204,7 @@ class ClosedInFlight {
             return 0L;
         });
         (void)wait_for_return_or_block(*heir, disk_);
-        if (served.expired_holds() > 0) throw Failure("a hold of writes has ended by itself after its bound");
-        held.release();
+        hold->release();
         (void)heir->result();
         submitter.reset();
         auto& content = heirs_.emplace_back(number);

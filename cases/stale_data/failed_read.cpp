@@ -71,8 +71,7 @@ class FailedRead {
         {
             const auto file = File::open(path, O_RDWR);
             file.sync();
-            if (const int error = ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
-                throw SystemFailure("dropping the page cache of " + path.string(), error);
+            file.drop_cache();
         }
         const auto rule =
             files_.disk().add_rule({.filter = RequestFilter::data_reads(), .action = RuleAction::fail, .error = EIO});

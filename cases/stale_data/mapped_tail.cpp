@@ -90,8 +90,7 @@ class TailFile {
         if (story.before == Before::sync_and_drop) {
             // What was behind the end of file is gone from memory then, or it is not: either is right.
             checked(::madvise(mapping.bytes().data(), mapped, MADV_DONTNEED), "madvise");
-            if (const int error = ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
-                throw SystemFailure("posix_fadvise", error);
+            file.drop_cache();
         }
         if (!grow(file, story)) return false;
         const auto size = file.size();

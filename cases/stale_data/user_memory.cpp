@@ -155,7 +155,7 @@ class UserMemory {
         content.resized(16 * unit_);
         file.sync();
         // A part of a block that is not in memory must be read before it is written, or zeroed.
-        ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+        file.drop_cache();
         return content;
     }
 
@@ -197,8 +197,7 @@ class UserMemory {
         const auto file = File::create(path);
         file.write_at(0, data);
         file.sync();
-        if (const int error = ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
-            throw SystemFailure("dropping the page cache of " + path.string(), error);
+        file.drop_cache();
         return Descriptor{checked(::open(path.c_str(), O_RDWR | O_CLOEXEC), "opening " + path.string())};
     }
 
@@ -274,7 +273,7 @@ class UserMemory {
         file.write_at(0, data);
         file.sync();
         content.acknowledge({0, data.size()}, 2);
-        if (cold) ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+        if (cold) file.drop_cache();
         return {content, File::open(path(content.file()), O_RDWR | flags), std::move(data)};
     }
 

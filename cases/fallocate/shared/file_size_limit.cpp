@@ -2,9 +2,19 @@
 
 #include <atomic>
 
+#include <unistd.h>
+
 #include "fixtures/base/failure.h"
 
 namespace holdfast::fallocate {
+
+std::uint64_t largest_size(const File& file) {
+    std::uint64_t accepted = 0;
+    for (std::uint64_t bit = std::uint64_t{1} << 62; bit > 0; bit /= 2)
+        if (::ftruncate(file.descriptor(), static_cast<off_t>(accepted + bit)) == 0) accepted += bit;
+    file.truncate(0);
+    return accepted;
+}
 
 namespace {
 

@@ -1,4 +1,4 @@
-// RLIMIT_FSIZE of this process, for a while.
+// How large a file can be: its largest size, and RLIMIT_FSIZE of this process, for a while.
 #pragma once
 
 #include <csignal>
@@ -6,7 +6,12 @@
 
 #include <sys/resource.h>
 
+#include "fixtures/io/file.h"
+
 namespace holdfast::fallocate {
+
+/// The largest size that ftruncate(2) accepts, in bytes. Leaves the file empty. Throws SystemFailure.
+[[nodiscard]] std::uint64_t largest_size(const File& file);
 
 /// Sets it, and counts the SIGXFSZ that come with it. One at a time.
 class FileSizeLimit {

@@ -198,8 +198,7 @@ void RandomWalk::sync() {
 void RandomWalk::drop_cache() {
     note("fsync and drop the cache", {0, 0});
     file().sync();
-    if (const int error = ::posix_fadvise(file().descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
-        throw SystemFailure("dropping the page cache of " + path_.string(), error);
+    file().drop_cache();
 }
 
 std::optional<Difference> RandomWalk::compare_direct() {

@@ -102,8 +102,7 @@ bool CrashTest::WrittenFile::clone_range(const WrittenFile& source, std::uint64_
 
 void CrashTest::WrittenFile::drop_cache() {
     fsync();
-    if (const int error = ::posix_fadvise(buffered_.descriptor(), 0, 0, POSIX_FADV_DONTNEED); error != 0)
-        throw SystemFailure("dropping the page cache of " + name_, error);
+    buffered_.drop_cache();
 }
 
 std::vector<std::byte> CrashTest::WrittenFile::content(Reading reading) const {

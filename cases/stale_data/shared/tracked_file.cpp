@@ -66,6 +66,7 @@ bool TrackedFile::shift_tail(int mode, Range range) {
     const bool insert = mode == FALLOC_FL_INSERT_RANGE;
     const Range moved = insert ? Range{range.end, size + range.length()} : Range{range.begin, size - range.length()};
     content_.resized(moved.end);
+    if (insert) content_.zeroed(range);
     content_.submit(moved, generation_);
     content_.acknowledge(moved, generation_);
     return true;
