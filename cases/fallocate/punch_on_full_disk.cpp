@@ -52,6 +52,15 @@ struct Written {
     }
 };
 
+// Of four extents, as many as an inode of ext4 holds: to split one takes a block for them, before any is given back.
+File create_of_four_extents(const std::filesystem::path& path, std::uint64_t unit) {
+    auto file = File::create(path);
+    const std::vector<std::byte> data(3 * unit, std::byte{1});
+    for (std::uint64_t extent = 0; extent < 4; ++extent) file.write_at(extent * 4 * unit, data);
+    file.sync();
+    return file;
+}
+
 std::string punch_every_second(Written& written) {
     for (std::uint64_t first = 1; first < blocks; first += 2)
         if (auto outcome = written.change(punch, first, 1); outcome != "works") return outcome;
@@ -67,17 +76,20 @@ void run(Experiment& experiment) {
     Written zeroed{root / "zeroed", 2, units.cluster};
     const auto truncated = File::create(root / "truncated");
     truncated.write_at(0, written.content);
+    const auto split = create_of_four_extents(root / "split", units.cluster);
     const File filler = File::create(root / "filler");
     fill(filler, units.block, 2 * filesystem.disk().size());
 
+    const int error = split.fallocate(punch, units.cluster, units.cluster);
+    experiment.observe("PUNCH_HOLE inside an extent", error == 0 ? "works" : error_name(error));
     const auto before = space_of(filler);
     auto punched = punch_every_second(written);
     experiment.observe("PUNCH_HOLE of every second block", punched, {{"available before", before.available}});
     // A part of each block is data in memory, and needs no block either.
     std::string parts = "works";
     for (std::uint64_t first = 0; first < blocks && parts == "works"; first += 50)
-        if (const int error = written.file.fallocate(punch, first * units.cluster + 100, 200); error != 0)
-            parts = fmt::format("{} at block {}", error_name(error), first);
+        if (const int wrong = written.file.fallocate(punch, first * units.cluster + 100, 200); wrong != 0)
+            parts = fmt::format("{} at block {}", error_name(wrong), first);
         else
             std::fill_n(written.content.begin() + static_cast<std::ptrdiff_t>(first * units.cluster + 100), 200,
                         std::byte{});
@@ -100,10 +112,10 @@ const Case fallocate_punch_on_full_disk{
     .name = "fallocate.punch_on_full_disk",
     .summary = "punches holes, zeroes and truncates where no space is left",
     .method =
-        "Two files of 600 blocks are written, a third beside them, and then another takes all space. Every second "
-        "block of the first is punched out, which needs more and more extents, then parts of blocks; the third is "
-        "truncated; what that gives back must be free. The second is zeroed and punched out whole. All of it must "
-        "work, and the content be right.",
+        "Two files of 600 blocks are written, a third and one of four extents beside them, and then another takes all "
+        "space. A block in the middle of an extent is punched out, and every second block of the first file, which "
+        "needs more and more extents, then parts of blocks; the third is truncated; what that gives back must be free. "
+        "The second is zeroed and punched out whole. All of it must work, and the content be right.",
     .run = run,
 };
 

@@ -73,6 +73,7 @@ class Edges {
 
     void run() {
         within_one_file();
+        unshared_under_dirty();
         partial_end();
         over_preallocated();
         deduplicated();
@@ -91,16 +92,27 @@ class Edges {
     }
 
     void judge(const Content& content, const std::string& when) {
+        for (const auto& difference : differences(content))
+            bad_.push_back(fmt::format("file {} {}, to {}: {} bytes where {} are right, other ones from byte {} on",
+                                       content.number, when, describe(difference.reading), difference.size,
+                                       content.bytes.size(), difference.at));
+    }
+    struct Difference {
+        Reading reading;
+        std::uint64_t size;
+        std::uint64_t at;
+    };
+    [[nodiscard]] static std::vector<Difference> differences(const Content& content) {
+        std::vector<Difference> all;
         for (const auto reading : {Reading::buffered, Reading::direct, Reading::mapped}) {
             Reader reader{content.path, reading};
             std::vector<std::byte> found(reader.size());
             found.resize(std::min(reader.read(0, found), found.size()));
             if (found == content.bytes) continue;
-            const auto at = static_cast<std::size_t>(std::ranges::mismatch(found, content.bytes).in1 - found.begin());
-            bad_.push_back(fmt::format("file {} {}, to {}: {} bytes where {} are right, other ones from byte {} on",
-                                       content.number, when, describe(reading), found.size(), content.bytes.size(),
-                                       at));
+            const auto at = std::ranges::mismatch(found, content.bytes).in1 - found.begin();
+            all.push_back({reading, found.size(), static_cast<std::uint64_t>(at)});
         }
+        return all;
     }
     void expect(int error, int right, const std::string& what) {
         if (error != right)
@@ -108,7 +120,7 @@ class Edges {
                                          right == 0 ? "success" : error_name(right)));
     }
 
-    // A block is cloned to further on in its own file; then all around it is dirty, and it gets blocks of its own.
+    // Blocks are cloned to further on in their own file; and a clone of a file with holes gets blocks of its own.
     void within_one_file() {
         auto& file = create();
         file.write(0, unit);
@@ -118,11 +130,6 @@ class Edges {
         expect(error, 0, "a clone within one file");
         file.become(file.bytes, 0, unit, 4 * unit);
         judge(file, "after a clone within it");
-        file.write(0, 2 * unit);
-        const int unshared = file.open().fallocate(unshare, 0, unit);
-        if (unshared != EOPNOTSUPP) expect(unshared, 0, "UNSHARE_RANGE of dirty pages");
-        judge(file, "after UNSHARE_RANGE of dirty pages");
-        file.open().sync();
         expect(clone(file, 0, 2 * unit, file, unit), EINVAL, "a clone of a range over itself");
         judge(file, "after a clone of a range over itself");
         // Holes in between.
@@ -138,6 +145,27 @@ class Edges {
         if (whole != EOPNOTSUPP) expect(whole, 0, "UNSHARE_RANGE of all");
         judge(copy, "after UNSHARE_RANGE of all of it");
         judge(other, "after its clone was unshared");
+    }
+
+    // Blocks that are shared within a file get blocks of their own while they and what lies behind them are dirty. The file
+    // is not looked at again, so that what is wrong with it hides nothing else.
+    void unshared_under_dirty() {
+        Content file{.path = root_ / "unshared", .number = 1000};
+        (void)File::create(file.path);
+        file.write(0, unit);
+        file.open().sync();
+        expect(clone(file, 0, unit, file, 4 * unit), 0, "another clone within one file");
+        file.become(file.bytes, 0, unit, 4 * unit);
+        file.write(0, 2 * unit);
+        const int unshared = file.open().fallocate(unshare, 0, unit);
+        if (unshared == EOPNOTSUPP) return experiment_.observe("unshared under dirty pages", "not supported");
+        expect(unshared, 0, "UNSHARE_RANGE of dirty pages");
+        const auto found = differences(file);
+        const auto* const outcome = found.empty()             ? "right"
+                                    : found.front().at < unit ? "wrong"
+                                                              : "wrong behind the range";
+        experiment_.observe("unshared under dirty pages", outcome,
+                            {{"other bytes from", found.empty() ? file.bytes.size() : found.front().at}});
     }
 
     // The block in which a file ends belongs at an end, and nowhere else.

@@ -137,6 +137,7 @@ class Copied {
             waited_ = wait_for_return_or_block(copying, disk).has_value();
             source_readers.look();
             target_readers.look();
+            if (from() && !waited_ && copying.result() == 0) seen_ = read_copied(Reading::buffered);
             hold->release();
             if (is_direct) take_event(writing, aio, written_to, generation, findings);
             if (!is_direct && writing.result() != 0) throw Failure("fdatasync of " + path.string() + " has failed");
@@ -150,14 +151,13 @@ class Copied {
         return true;
     }
 
-    // What every reader finds must be right, and the same for all, then and later.
+    // What every reader finds must be right, and the same for all, then and later; and what it was when a copy out of a
+    // file had returned, whatever has become of that file since.
     void judge(Findings& findings) {
         judge_whole_file(source_path_, source_, findings);
         judge_whole_file(target_path_, target_, findings);
         for (const auto reading : {Reading::buffered, Reading::direct, Reading::mapped}) {
-            std::vector<std::byte> found(copied_.length());
-            Reader reader{target_path_, reading};
-            found.resize(reader.read(copied_.begin, found));
+            const auto found = read_copied(reading);
             if (seen_.empty()) seen_ = found;
             const auto at = static_cast<std::size_t>(std::ranges::mismatch(found, seen_).in1 - found.begin());
             if (at == seen_.size()) continue;
@@ -182,6 +182,13 @@ class Copied {
     [[nodiscard]] int copy(const File& source, const File& target) const {
         const Passage passage{copied_.begin, copied_.length(), copied_.begin};
         return scene_.call == Call::copy ? copy_range(source, target, passage) : clone_range(source, target, passage);
+    }
+
+    [[nodiscard]] std::vector<std::byte> read_copied(Reading reading) const {
+        std::vector<std::byte> found(copied_.length());
+        Reader reader{target_path_, reading};
+        found.resize(reader.read(copied_.begin, found));
+        return found;
     }
 
     // What the source has where it is not written to: nothing where that is a hole.
@@ -280,8 +287,8 @@ const Case stale_data_copy_window{
         "blocks or a hole, a range around it is copied (copy_file_range) and cloned (FICLONERANGE) to another file, "
         "or from another file over it, until that call has returned or is blocked; readers of every kind look at both "
         "files; then the write is let go. The target must have what the source had before or after a write in flight, "
-        "what had been written before must be in it, or be replaced by it, and what a reader has seen when all was at "
-        "rest must be the same for all others, also after a remount.",
+        "what had been written before must be in it, or be replaced by it, and what a reader has seen when the copy "
+        "had returned, or all was at rest, must be the same for all others, also after a remount.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

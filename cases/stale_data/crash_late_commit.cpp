@@ -1,6 +1,9 @@
 // Cuts the power after overwrites were synced while a commit was already under way.
 // Contract: after a power cut at any moment, a reader sees zeros or data written there, and all that a sync promised.
+#include <algorithm>
+#include <chrono>
 #include <list>
+#include <thread>
 #include <vector>
 
 #include <sys/syscall.h>
@@ -30,6 +33,25 @@ void let_go_data_until_returned(HeldDisk& disk, const WatchedCall& call) {
     }
 }
 
+bool is_new(const HeldRequest& request, const std::vector<HeldRequest>& before) {
+    return !request.data && std::ranges::find(before, request.ticket, &HeldRequest::ticket) == before.end();
+}
+
+// Lets go what the commit has under way, and waits until it has come to its next request. Where that does not come, there is
+// one overwrite less in the middle of a commit.
+void let_commit_go_on(ServedDisk& disk, const std::vector<HeldRequest>& under_way, const WatchedCall& commit) {
+    constexpr int most_looks = 500;
+    std::vector<std::uint64_t> tickets;
+    for (const auto& request : under_way)
+        if (!request.data) tickets.push_back(request.ticket);
+    disk.let_go(tickets);
+    for (int look = 0; look < most_looks && !commit.returned(); ++look) {
+        const auto held = disk.held();
+        if (std::ranges::any_of(held, [&](const auto& request) { return is_new(request, under_way); })) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+}
+
 void run(Experiment& experiment) {
     CrashTest test{experiment};
     auto& file = test.create();
@@ -38,23 +60,24 @@ void run(Experiment& experiment) {
     std::uint64_t next = 0;
     {
         std::list<WatchedCall> syncs;
-        const auto hold = test.disk().hold(RequestFilter::all_writes());
+        // A flush covers what the disk had when it arrived, so that it may come too early for an overwrite.
+        const auto hold = test.disk().hold({.writes = true, .flushes = true});
         // Its blocks are there, but not yet in the journal.
         auto& append = syncs.emplace_back(SYS_pwrite64, [&] { return file.write_direct({256 * KiB, 260 * KiB}), 0L; });
         let_go_until_returned(test.disk(), append);
         const auto& commit = syncs.emplace_back(SYS_fsync, [&] { return file.fsync(), 0L; });
         while (wait_for_return_or_block(commit, test.disk()) && next < most_overwrites) {
-            // One by one, what the commit writes; between any two, an overwrite and a sync of it.
+            // One by one, what the commit writes and flushes. An overwrite was under way before each, and returns after it
+            // has come to the disk: a flush behind which the disk may have taken it.
             const auto held = test.disk().served().held();
             const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
             ++next;
             auto& write = syncs.emplace_back(SYS_pwrite64, [&file, block] { return file.write_direct(block), 0L; });
+            (void)wait_for_return_or_block(write, test.disk());
+            let_commit_go_on(test.disk().served(), held, commit);
             let_go_data_until_returned(test.disk(), write);
             const auto& sync = syncs.emplace_back(SYS_fdatasync, [&] { return file.fdatasync(), 0L; });
             (void)wait_for_return_or_block(sync, test.disk());
-            std::vector<std::uint64_t> tickets;
-            for (const auto& request : held) tickets.push_back(request.ticket);
-            test.disk().served().let_go(tickets);
         }
     }
     test.cut_power();
@@ -68,12 +91,13 @@ const Case stale_data_crash_late_commit{
     .summary = "cuts the power after overwrites were synced while a journal commit that had begun before was under way",
     .method =
         "On an aged disk on which every sector says where it came from, a file is appended to and synced, and the "
-        "disk lets each write of that sync wait; before it lets one go, a block of the file is overwritten directly, "
-        "and another fdatasync begins, which may find that the commit under way does all it needs, or not, while the "
-        "disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what "
-        "was written up to there, or only what was promised, or that lost other parts of what no flush had covered; "
-        "each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or "
-        "data written at that offset, and what a sync had promised by then.",
+        "disk lets each write and flush of that sync wait; before it lets one go, a direct overwrite of a block of the "
+        "file begins, which returns once the next one has come; and then another fdatasync, which may find that the "
+        "commit under way does all it needs, or not, while the disk keeps a log of all writes and flushes. Then, at "
+        "many points of that log, a disk is made that has what was written up to there, or only what was promised, or "
+        "that lost other parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read "
+        "and checked by fsck. Readers must find zeros or data written at that offset, and what a sync had promised by "
+        "then.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -30,7 +30,7 @@ class Readers {
     Readers& operator=(const Readers&) = delete;
     ~Readers() = default;
 
-    /// A buffered, a direct and a mapped reader look, and of the others (a pipe, io_uring, SEEK_DATA, FIEMAP) the next one.
+    /// A buffered, a direct and (where that cannot stop all others) a mapped reader look, and of the others (a pipe, io_uring, SEEK_DATA, FIEMAP) the next one.
     /// Returns when all have, or when those that have not are taken to be waiting: nothing but how many look inside the
     /// window depends on that.
     void look();
