@@ -225,9 +225,9 @@ void write_up_to_the_largest_size(Experiment& experiment, std::uint64_t block) {
 }
 
 void run(Experiment& experiment) {
-    const auto block = direct_write_unit(experiment.filesystem());
-    punch_between_levels(experiment, allocation_units(experiment.filesystem()).cluster);
-    write_up_to_the_largest_size(experiment, block);
+    const auto cluster = allocation_units(experiment.filesystem()).cluster;
+    punch_between_levels(experiment, cluster);
+    write_up_to_the_largest_size(experiment, std::max(cluster, direct_write_unit(experiment.filesystem())));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "cases/case.h"
 #include "cases/stale_data/shared/judged_read.h"
+#include "cases/stale_data/shared/readers.h"
 #include "cases/stale_data/shared/tracked_file.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/filesystem/allocation_units.h"
@@ -150,7 +151,7 @@ class ReadWindow {
 
     void add(const Change& change, Reading reading, bool read_first) {
         // A page behind the end of file cannot be mapped.
-        if (change.shrinks && reading == Reading::mapped) return;
+        if (reading == Reading::mapped && (change.shrinks || fault_stops_process(root_))) return;
         const auto number = static_cast<std::uint32_t>(scenes_.size() + 1);
         auto& scene = scenes_.emplace_back(root_, number, change, reading, read_first);
         scene.file.write(blocks(0, 16));
@@ -167,7 +168,7 @@ class ReadWindow {
         std::optional<WatchedCall> read;
         std::optional<WatchedCall> change;
         const auto start_reading = [&] {
-            read.emplace(system_call_of(scene.reading), [&] { return this->read(reader, bytes); });
+            read.emplace(system_call_of(scene.reading), [&] { return read_into(bytes, reader); });
         };
         const auto start_change = [&] { change.emplace(scene.change.system_call, [&] { return make(scene); }); };
         {
@@ -209,7 +210,7 @@ class ReadWindow {
         return held;
     }
 
-    [[nodiscard]] static long read(Reader& reader, std::vector<std::byte>& bytes) {
+    [[nodiscard]] static long read_into(std::vector<std::byte>& bytes, Reader& reader) {
         try {
             return static_cast<long>(reader.read(5 * bytes.size(), bytes));
         } catch (const SystemFailure& failure) {

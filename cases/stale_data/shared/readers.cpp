@@ -14,18 +14,11 @@ namespace holdfast {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-// Before 6.4, a page fault in a file of XFS waits for the lock that a clone or a fallocate(2) in flight has, and keeps the
-// lock of this process's memory meanwhile, so that none of its threads goes on before the disk lets go (commit
-// 945ea457b5a5, "xfs: remove xfs_filemap_map_pages() wrapper").
 bool fault_stops_process(const std::filesystem::path& folder) {
     struct statfs status {};
     checked(::statfs(folder.c_str(), &status), "statfs of " + folder.string());
     return status.f_type == XFS_SUPER_MAGIC && KernelVersion::running() < KernelVersion{6, 4, 0};
 }
-
-}  // namespace
 
 Readers::Readers(std::filesystem::path path, const FileContent& content, Range range, Shrinking shrinking)
     : path_(std::move(path)), content_(content), range_(range) {

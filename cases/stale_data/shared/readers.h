@@ -21,6 +21,11 @@ namespace holdfast {
 /// be read at all.
 enum class Shrinking { no, yes };
 
+/// Before 6.4, a page fault in a file of XFS waits for the lock that a clone or a fallocate(2) in flight has, and keeps the
+/// lock of this process's memory meanwhile, so that none of its threads goes on before the disk lets go (commit
+/// 945ea457b5a5, "xfs: remove xfs_filemap_map_pages() wrapper"). Throws SystemFailure.
+[[nodiscard]] bool fault_stops_process(const std::filesystem::path& folder);
+
 /// Each reader in a thread of its own: behind a writer that waits for the disk, a reader may have to wait as well.
 class Readers {
  public:
@@ -30,9 +35,9 @@ class Readers {
     Readers& operator=(const Readers&) = delete;
     ~Readers() = default;
 
-    /// A buffered, a direct and (where that cannot stop all others) a mapped reader look, and of the others (a pipe, io_uring, SEEK_DATA, FIEMAP) the next one.
-    /// Returns when all have, or when those that have not are taken to be waiting: nothing but how many look inside the
-    /// window depends on that.
+    /// A buffered, a direct and (where that cannot stop all others) a mapped reader look, and of the others (a pipe,
+    /// io_uring, SEEK_DATA, FIEMAP) the next one. Returns when all have, or when those that have not are taken to be
+    /// waiting: nothing but how many look inside the window depends on that.
     void look();
 
     /// Waits for all of them, when nothing is held any more. Throws what one of them threw.
