@@ -2,7 +2,10 @@
 // Contract: after a power cut at any moment, a reader sees zeros or data written there, and all that a sync promised.
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <list>
+#include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -15,6 +18,7 @@ namespace holdfast::cases {
 namespace {
 
 constexpr std::uint64_t most_overwrites = 12;
+constexpr std::uint64_t begun_before = 4;
 
 void let_go_until_returned(HeldDisk& disk, const WatchedCall& call) {
     while (wait_for_return_or_block(call, disk)) disk.served().let_go_all();
@@ -52,6 +56,27 @@ void let_commit_go_on(ServedDisk& disk, const std::vector<HeldRequest>& under_wa
     }
 }
 
+// An overwrite that the disk holds, and its ticket there.
+struct Overwrite {
+    const WatchedCall* call;
+    std::uint64_t ticket;
+};
+
+// Has changed the file's times already, so that it has nothing to do with the log any more when its data is written.
+std::optional<Overwrite> begin_overwrite(HeldDisk& disk, const WatchedCall& call) {
+    (void)wait_for_return_or_block(call, disk);
+    std::optional<Overwrite> last;
+    for (const auto& request : disk.served().held())
+        if (request.data && (!last || request.ticket > last->ticket)) last = Overwrite{&call, request.ticket};
+    return last;
+}
+
+void let_go_until_returned(HeldDisk& disk, const Overwrite& overwrite) {
+    disk.served().let_go(std::span{&overwrite.ticket, 1});
+    while (wait_for_return_or_block(*overwrite.call, disk)) {
+    }
+}
+
 void run(Experiment& experiment) {
     CrashTest test{experiment};
     auto& file = test.create();
@@ -65,17 +90,33 @@ void run(Experiment& experiment) {
         // Its blocks are there, but not yet in the journal.
         auto& append = syncs.emplace_back(SYS_pwrite64, [&] { return file.write_direct({256 * KiB, 260 * KiB}), 0L; });
         let_go_until_returned(test.disk(), append);
+        // What these change of the file is in the commit.
+        std::deque<Overwrite> begun;
+        while (next < begun_before) {
+            const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
+            ++next;
+            const auto& write =
+                syncs.emplace_back(SYS_pwrite64, [&file, block] { return file.write_direct(block), 0L; });
+            if (const auto overwrite = begin_overwrite(test.disk(), write)) begun.push_back(*overwrite);
+        }
         const auto& commit = syncs.emplace_back(SYS_fsync, [&] { return file.fsync(), 0L; });
         while (wait_for_return_or_block(commit, test.disk()) && next < most_overwrites) {
             // One by one, what the commit writes and flushes. An overwrite was under way before each, and returns after it
             // has come to the disk: a flush behind which the disk may have taken it.
             const auto held = test.disk().served().held();
-            const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
-            ++next;
-            auto& write = syncs.emplace_back(SYS_pwrite64, [&file, block] { return file.write_direct(block), 0L; });
-            (void)wait_for_return_or_block(write, test.disk());
-            let_commit_go_on(test.disk().served(), held, commit);
-            let_go_data_until_returned(test.disk(), write);
+            if (!begun.empty()) {
+                let_commit_go_on(test.disk().served(), held, commit);
+                let_go_until_returned(test.disk(), begun.front());
+                begun.pop_front();
+            } else {
+                const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
+                ++next;
+                const auto& write =
+                    syncs.emplace_back(SYS_pwrite64, [&file, block] { return file.write_direct(block), 0L; });
+                (void)wait_for_return_or_block(write, test.disk());
+                let_commit_go_on(test.disk().served(), held, commit);
+                let_go_data_until_returned(test.disk(), write);
+            }
             const auto& sync = syncs.emplace_back(SYS_fdatasync, [&] { return file.fdatasync(), 0L; });
             (void)wait_for_return_or_block(sync, test.disk());
         }
