@@ -134,12 +134,9 @@ class Performer {
     // first, and with nothing in between.
     long submit() {
         if (!can_touch()) return way_.submit(writes_);
-        stage_.touch(
-            touch_);  // so that the next one takes the clock's time, and none that is finer, for who has looked
-        const auto before = file_time_now();
         const FileClock clock;
-        stage_.touch(
-            touch_);  // so that the next one takes the clock's time, and none that is finer, for who has looked
+        // Twice: the first time may be a finer one, where somebody has looked at the file's times.
+        stage_.touch(touch_);
         clock.watch();
         stage_.touch(touch_);
         const auto taken = way_.submit(writes_);
