@@ -90,9 +90,14 @@ CaseResult conclude(const Question& question, const CaseReport& report, const En
     result.observations = std::move(judgement.observations);
     if (take_crash(result, report, ended) || take_early_end(result, report, ended)) return result;
     if (report.skipped) {
-        result.verdict = Verdict::skip;
-        result.reason = *report.skipped;
-        return result;
+        // What it then did not come to report is not missing; but what it did report may be wrong.
+        auto& seen = result.observations;
+        seen.resize(report.observations.size());
+        if (std::ranges::find(seen, Verdict::fail, &JudgedObservation::verdict) == seen.end()) {
+            result.verdict = Verdict::skip;
+            result.reason = *report.skipped;
+            return result;
+        }
     }
     result.verdict = judgement.verdict;
     result.reason = std::move(judgement.reason);

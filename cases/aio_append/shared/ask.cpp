@@ -49,6 +49,7 @@ class Interview {
             ask_uring();
             ask_synchronous();
             experiment_.observe("content", content_);
+            if (is_dsync(scene_) && !asks_durability()) skip_durability();
         } catch (const Stage::Refused& refused) {
             experiment_.observe("preallocated", error_name(refused.error));
             return;
@@ -62,7 +63,7 @@ class Interview {
         return {.way = way,
                 .earlier = *earlier_,
                 .more_flags = more_flags,
-                .times_are_free = !experiment_.recipe().has_mount_option("wsync")};
+                .touch = experiment_.recipe().has_mount_option("wsync") ? Touch::by_failing_write : Touch::by_call};
     }
     Disk& disk() { return experiment_.filesystem().disk(); }
 
@@ -83,7 +84,7 @@ class Interview {
         experiment_.observe("size_after", size == expected ? nlohmann::json("right") : nlohmann::json(size),
                             {{"bytes", size}, {"expected", expected}});
         judge(stage, "io_submit");
-        if (is_dsync(scene_)) experiment_.observe("durable", judge_durability(stage));
+        if (asks_durability()) experiment_.observe("durable", judge_durability(stage));
     }
 
     void judge(const Stage& stage, std::string_view how) {
@@ -108,16 +109,15 @@ class Interview {
                                 outcome.taken < 0 ? static_cast<int>(-outcome.taken) : EAGAIN);
     }
 
-    // The clock may tick between a file's times being set and its being written to, and then the write has to wait for
-    // their change: so an answer counts that says so only where it comes every time.
-    static constexpr int attempts = 3;
-
     void ask_nowait() {
         std::string answer;
-        for (int i = 0; i < attempts && (answer.empty() || answer == "EAGAIN"); ++i) {
+        bool may_be_for_times_alone = true;
+        while (may_be_for_times_alone) {
             auto stage = new_stage();
-            answer = describe_nowait(perform(disk(), stage, with(*aio_, RWF_NOWAIT)));
+            const auto outcome = perform(disk(), stage, with(*aio_, RWF_NOWAIT));
+            answer = describe_nowait(outcome);
             judge(stage, "io_submit with RWF_NOWAIT");
+            may_be_for_times_alone = answer == "EAGAIN" && outcome.clock_has_ticked;
         }
         experiment_.observe("nowait", answer);
     }
@@ -142,25 +142,28 @@ class Interview {
     void ask_uring() {
         if (find_missing_feature("io_uring")) {
             experiment_.observe("io_uring", "unavailable");
+            if (asks_durability()) experiment_.observe("durable_io_uring", "unavailable");
             return;
         }
         std::string answer;
         std::string kept = "yes";
         auto evidence = nlohmann::json::object();
-        for (int i = 0; i < attempts && (answer.empty() || answer == "punted"); ++i) {
+        bool may_be_for_times_alone = true;
+        while (may_be_for_times_alone) {
             auto stage = new_stage();
             const auto way = uring_way();
             const auto outcome = perform(disk(), stage, with(*way), [&] { keep_durable(); });
-            if (is_dsync(scene_) && kept == "yes") kept = judge_durability(stage);
+            if (asks_durability() && kept == "yes") kept = judge_durability(stage);
             answer = describe_results(outcome).value_or(outcome.blocks   ? "blocks"
                                                         : outcome.punted ? "punted"
                                                                          : "inline");
             judge(stage, "io_uring");
             if (!outcome.worker_stack.empty()) evidence["worker_stack"] = outcome.worker_stack;
+            may_be_for_times_alone = answer == "punted" && outcome.clock_has_ticked;
         }
         if (answer != "punted") evidence.clear();
         experiment_.observe("io_uring", answer, evidence);
-        if (is_dsync(scene_)) experiment_.observe("durable_io_uring", kept);
+        if (asks_durability()) experiment_.observe("durable_io_uring", kept);
     }
 
     void ask_synchronous() {
@@ -172,17 +175,25 @@ class Interview {
             outcome.waits_for.empty() ? "the disk" : fmt::format("{}", fmt::join(outcome.waits_for, ", "));
         experiment_.observe("synchronous", outcome.blocks ? "waits for " + waits_for : "returns", evidence);
         judge(stage, "pwritev2");
-        if (is_dsync(scene_)) experiment_.observe("durable_synchronous", judge_durability(stage));
+        if (asks_durability()) experiment_.observe("durable_synchronous", judge_durability(stage));
+    }
+
+    [[nodiscard]] bool asks_durability() const { return is_dsync(scene_) && experiment_.held_disk() != nullptr; }
+
+    // A disk of which no more can be told than that all its writes are held.
+    void skip_durability() const {
+        const auto missing = find_missing_feature("fuse");
+        experiment_.skip(fmt::format("what a power cut would leave is known only of a held disk: {}",
+                                     missing ? describe({*missing}) : "this filesystem is too large for one"));
     }
 
     // What a power cut in this moment would keep of all that was ever written to the disk.
     void keep_durable() {
-        if (!is_dsync(scene_) || experiment_.held_disk() == nullptr) return;
+        if (!asks_durability()) return;
         durable_ = durable(experiment_.held_disk()->served().log());
     }
 
     std::string judge_durability(const Stage& stage) {
-        if (experiment_.held_disk() == nullptr) return "unavailable";
         try {
             const DisposableFilesystem crashed{experiment_.recipe(),
                                                experiment_.held_disk()->crash_state(durable_.value())};

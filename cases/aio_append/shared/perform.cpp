@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 
 #include "fixtures/base/failure.h"
 #include "fixtures/disk/held/held_disk.h"
 #include "fixtures/io/uring.h"
+#include "fixtures/probe/file_time.h"
 #include "fixtures/probe/kernel_stack.h"
 
 namespace holdfast {
@@ -100,7 +102,7 @@ class Performer {
           stage_(stage),
           way_(cast.way),
           earlier_way_(cast.earlier),
-          times_are_free_(cast.times_are_free),
+          touch_(cast.touch),
           writes_(stage.asked(cast.more_flags)) {}
 
     Outcome perform(const std::function<void()>& completed) {
@@ -129,12 +131,27 @@ class Performer {
 
  private:
     // A write that finds the file's times old has them to change, which it may have to wait for: so they are changed
-    // first, and with nothing in between; but not where a call is under way that a change of them might wait for.
+    // first, and with nothing in between.
     long submit() {
+        if (!can_touch()) return way_.submit(writes_);
+        const FileClock clock;
+        // Twice: the first time may be a finer one, where somebody has looked at the file's times.
+        stage_.touch(touch_);
+        clock.watch();
+        stage_.touch(touch_);
+        const auto taken = way_.submit(writes_);
+        outcome_.clock_has_ticked = clock.has_gone_on();
+        return taken;
+    }
+
+    // Not where a call is under way that a change of the times might wait for: then they are old, since it was under way
+    // for many ticks of the clock before it was known to wait.
+    [[nodiscard]] bool can_touch() const {
         const auto& scene = stage_.scene();
-        const bool at_rest = !earlier_blocks_ || scene.earlier_elsewhere;
-        if (times_are_free_ && at_rest && !scene.old_times && scene.meanwhile == Meanwhile::nothing) stage_.touch();
-        return way_.submit(writes_);
+        const bool at_rest = !outcome_.meanwhile_waits && (!earlier_blocks_ || scene.earlier_elsewhere);
+        if (!at_rest || scene.old_times) return false;
+        // A write would read what a cold scene has to find unread, and appends where the file is O_APPEND.
+        return touch_ == Touch::by_call || (!scene.cold && (scene.open_flags & O_APPEND) == 0);
     }
 
     void begin_earlier(Flight& flight, std::list<WatchedCall>& calls) {
@@ -216,7 +233,7 @@ class Performer {
     Stage& stage_;
     Way& way_;
     Way& earlier_way_;
-    bool times_are_free_;
+    Touch touch_;
     bool earlier_blocks_ = false;
     std::vector<Write> writes_;
     std::vector<pid_t> workers_before_;

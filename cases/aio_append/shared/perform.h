@@ -33,6 +33,9 @@ struct Outcome {
     long taken = 0;
     /// By write.
     std::vector<std::int64_t> results{};
+    /// The clock has ticked between the file's times being set to now and its being written to: the write may have had
+    /// them to change once more, and what became of it says nothing of any other.
+    bool clock_has_ticked = false;
 };
 
 /// Who asks, and how.
@@ -42,8 +45,8 @@ struct Cast {
     Way& earlier;
     /// Of the writes that are asked about, besides their own: RWF_NOWAIT.
     int more_flags = 0;
-    /// A file's times can be set without waiting for the disk; not so on XFS with wsync.
-    bool times_are_free = true;
+    /// How a file's times are set to now without waiting for the disk.
+    Touch touch = Touch::by_call;
 };
 
 /// Asks for the writes of a scene while the disk holds every write (of a cold scene every read too), finds out whether the call blocks and on what, lets

@@ -65,8 +65,14 @@ void Stage::cool_down(DisposableFilesystem& filesystem) {
     for (const auto& path : paths) files_.push_back(File::open(path, O_RDWR | O_DIRECT | scene_.open_flags));
 }
 
-void Stage::touch() const {
-    checked(::futimens(file().descriptor(), nullptr), "futimens of " + file().path().string());
+void Stage::touch(Touch how) const {
+    if (how == Touch::by_call) {
+        checked(::futimens(file().descriptor(), nullptr), "futimens of " + file().path().string());
+        return;
+    }
+    const iovec nowhere{nullptr, scene_.writes.front().length()};
+    if (::pwritev2(file().descriptor(), &nowhere, 1, 0, 0) >= 0 || errno != EFAULT)
+        throw SystemFailure("a write from memory that is not there to " + file().path().string(), errno);
 }
 
 Write Stage::prepare_write(const File& file, Range range, std::uint32_t generation, int flags) {

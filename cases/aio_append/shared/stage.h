@@ -14,6 +14,13 @@
 
 namespace holdfast {
 
+enum class Touch {
+    /// futimens(2).
+    by_call,
+    /// By a direct write that then finds no memory to take its data from: on XFS with wsync, futimens waits for the log.
+    by_failing_write
+};
+
 /// A file in the state in which a scene begins, and another like it where the scene has two.
 class Stage {
  public:
@@ -29,7 +36,7 @@ class Stage {
     [[nodiscard]] const File& file() const { return files_.front(); }
     [[nodiscard]] const FileContent& content() const { return content_; }
     /// Sets the file's times to now, so that a write finds nothing to change.
-    void touch() const;
+    void touch(Touch how) const;
 
     /// The writes that are asked about, with `more_flags` for each (as in pwritev2(2): RWF_NOWAIT), and those before
     /// them. Their bytes live as long as the stage.
