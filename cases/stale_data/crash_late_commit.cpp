@@ -153,8 +153,9 @@ const Case stale_data_crash_late_commit{
         "file is under way, of which some have begun before the sync, and returns once the next one has come; then "
         "another fdatasync begins, which may find that the commit under way does all it needs, or not, while the disk "
         "keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what was "
-        "written up to there, or only what was promised, or that lost other parts of what no flush had covered; each is "
-        "mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data written "
+        "written up to there, or only what was promised, or that lost other parts of what no flush had covered; each "
+        "is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data "
+        "written "
         "at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
