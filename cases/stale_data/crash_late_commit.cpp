@@ -9,9 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cases/stale_data/shared/crash.h"
+#include "fixtures/base/failure.h"
 #include "fixtures/io/blocking.h"
 
 namespace holdfast::cases {
@@ -60,6 +63,8 @@ void let_commit_go_on(ServedDisk& disk, const std::vector<HeldRequest>& under_wa
 struct Overwrite {
     const WatchedCall* call;
     std::uint64_t ticket;
+    /// How many calls there were with it.
+    std::size_t calls = 0;
 };
 
 // Has changed the file's times already, so that it has nothing to do with the log any more when its data is written.
@@ -84,6 +89,13 @@ void run(Experiment& experiment) {
     file.fsync();
     std::uint64_t next = 0;
     {
+        const auto synced = File::open(file.path(), O_RDWR);
+        // Overwrites that are under way are not promised by it.
+        const auto sync_first = [&](std::size_t calls) {
+            checked(::fdatasync(synced.descriptor()), "fdatasync of " + file.path().string());
+            file.promise_first(calls);
+            return 0L;
+        };
         std::list<WatchedCall> syncs;
         // A flush covers what the disk had when it arrived, so that it may come too early for an overwrite.
         const auto hold = test.disk().hold({.writes = true, .flushes = true});
@@ -91,22 +103,26 @@ void run(Experiment& experiment) {
         auto& append = syncs.emplace_back(SYS_pwrite64, [&] { return file.write_direct({256 * KiB, 260 * KiB}), 0L; });
         let_go_until_returned(test.disk(), append);
         // What these change of the file is in the commit.
+        const auto before = file.calls_so_far();
         std::deque<Overwrite> begun;
         while (next < begun_before) {
             const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
             ++next;
             const auto& write =
                 syncs.emplace_back(SYS_pwrite64, [&file, block] { return file.write_direct(block), 0L; });
-            if (const auto overwrite = begin_overwrite(test.disk(), write)) begun.push_back(*overwrite);
+            if (const auto overwrite = begin_overwrite(test.disk(), write))
+                begun.push_back({overwrite->call, overwrite->ticket, file.calls_so_far()});
         }
-        const auto& commit = syncs.emplace_back(SYS_fsync, [&] { return file.fsync(), 0L; });
+        const auto& commit = syncs.emplace_back(SYS_fdatasync, [&] { return sync_first(before); });
         while (wait_for_return_or_block(commit, test.disk()) && next < most_overwrites) {
             // One by one, what the commit writes and flushes. An overwrite was under way before each, and returns after it
             // has come to the disk: a flush behind which the disk may have taken it.
             const auto held = test.disk().served().held();
+            auto calls = file.calls_so_far();
             if (!begun.empty()) {
                 let_commit_go_on(test.disk().served(), held, commit);
                 let_go_until_returned(test.disk(), begun.front());
+                calls = begun.front().calls;
                 begun.pop_front();
             } else {
                 const Range block{next * 4 * KiB, (next + 1) * 4 * KiB};
@@ -116,8 +132,9 @@ void run(Experiment& experiment) {
                 (void)wait_for_return_or_block(write, test.disk());
                 let_commit_go_on(test.disk().served(), held, commit);
                 let_go_data_until_returned(test.disk(), write);
+                calls = file.calls_so_far();
             }
-            const auto& sync = syncs.emplace_back(SYS_fdatasync, [&] { return file.fdatasync(), 0L; });
+            const auto& sync = syncs.emplace_back(SYS_fdatasync, [&sync_first, calls] { return sync_first(calls); });
             (void)wait_for_return_or_block(sync, test.disk());
         }
     }
@@ -132,13 +149,14 @@ const Case stale_data_crash_late_commit{
     .summary = "cuts the power after overwrites were synced while a journal commit that had begun before was under way",
     .method =
         "On an aged disk on which every sector says where it came from, a file is appended to and synced, and the "
-        "disk lets each write and flush of that sync wait; before it lets one go, a direct overwrite of a block of the "
-        "file begins, which returns once the next one has come; and then another fdatasync, which may find that the "
-        "commit under way does all it needs, or not, while the disk keeps a log of all writes and flushes. Then, at "
-        "many points of that log, a disk is made that has what was written up to there, or only what was promised, or "
-        "that lost other parts of what no flush had covered; each is mounted, so that the filesystem recovers, is read "
-        "and checked by fsck. Readers must find zeros or data written at that offset, and what a sync had promised by "
-        "then.",
+        "disk lets each write and flush of that sync wait. Before it lets one go, a direct overwrite of a block of the "
+        "file is under way, of which some have begun before the sync, and returns once the next one has come; then "
+        "another fdatasync begins, which may find that the commit under way does all it needs, or not, while the disk "
+        "keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what was "
+        "written up to there, or only what was promised, or that lost other parts of what no flush had covered; each "
+        "is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data "
+        "written "
+        "at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };
