@@ -149,14 +149,13 @@ const Case stale_data_crash_late_commit{
     .summary = "cuts the power after overwrites were synced while a journal commit that had begun before was under way",
     .method =
         "On an aged disk on which every sector says where it came from, a file is appended to and synced, and the "
-        "disk lets each write and flush of that sync wait. Before it lets one go, a direct overwrite of a block of the "
-        "file is under way, of which some have begun before the sync, and returns once the next one has come; then "
-        "another fdatasync begins, which may find that the commit under way does all it needs, or not, while the disk "
-        "keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what was "
-        "written up to there, or only what was promised, or that lost other parts of what no flush had covered; each "
-        "is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or data "
-        "written "
-        "at that offset, and what a sync had promised by then.",
+        "disk lets each write and flush of that sync wait. Before it lets one go, a direct overwrite of a block of "
+        "the file is under way, of which some have begun before the sync, and returns once the next one has come; "
+        "then another fdatasync begins, which may find that the commit under way does all it needs, or not, while the "
+        "disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what "
+        "was written up to there, or only what was promised, or that lost other parts of what no flush had covered; "
+        "each is mounted, so that the filesystem recovers, is read and checked by fsck. Readers must find zeros or "
+        "data written at that offset, and what a sync had promised by then.",
     .disk = DiskNeed::held,
     .run = run,
 };
