@@ -114,8 +114,8 @@ const Case fallocate_punch_on_full_disk{
     .method =
         "Two files of 600 blocks are written, a third and one of four extents beside them, and then another takes all "
         "space. A block in the middle of an extent is punched out, and every second block of the first file, which "
-        "needs more and more extents, then parts of blocks; the third is truncated; what that gives back must be free. "
-        "The second is zeroed and punched out whole. All of it must work, and the content be right.",
+        "needs more and more extents, then parts of blocks; the third is truncated; what that gives back must be "
+        "free. The second is zeroed and punched out whole. All of it must work, and the content be right.",
     .run = run,
 };
 

@@ -30,8 +30,8 @@ const Case planted_early_durable_size{
     .name = "planted.early_durable_size",
     .summary = "plays power cuts on a disk on which the size of a file is durable before the data",
     .method =
-        "The held disk answers every write of data as done, and has not written it yet when the power is cut; "
-        "what the filesystem writes of its own is on the disk.",
+        "The held disk answers every write of data as done, and has not written it yet when the power is cut; what "
+        "the filesystem writes of its own is on the disk.",
     .disk = DiskNeed::held,
     .time_bound = std::chrono::seconds{300},
     .run = run,

@@ -37,8 +37,8 @@ const Case planted_early_size{
     .name = "planted.early_size",
     .summary = "plays sources.s5_appends_and_readers on a kernel that moves the size before the data is written",
     .method =
-        "A system call filter (seccomp) tells of each pwrite(2); one that goes beyond the end of file is let "
-        "through after an ftruncate(2) to where it ends.",
+        "A system call filter (seccomp) tells of each pwrite(2); one that goes beyond the end of file is let through "
+        "after an ftruncate(2) to where it ends.",
     .disk = DiskNeed::held,
     .run = run,
 };

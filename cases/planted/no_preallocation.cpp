@@ -37,8 +37,8 @@ const Case planted_no_preallocation{
     .name = "planted.no_preallocation",
     .summary = "plays the published workloads on a kernel that refuses fallocate",
     .method =
-        "A system call filter (seccomp) answers fallocate(2) of mode 0 with EOPNOTSUPP, so that the C library "
-        "writes a byte into each block.",
+        "A system call filter (seccomp) answers fallocate(2) of mode 0 with EOPNOTSUPP, so that the C library writes "
+        "a byte into each block.",
     .needs = {{"feature", "tracepoints"}},
     .disk = DiskNeed::held,
     .time_bound = std::chrono::seconds{600},

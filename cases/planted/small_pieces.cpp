@@ -22,7 +22,8 @@ constexpr std::uint64_t piece = 64 * KiB;
 
 bool has_holes(int file) {
     struct stat status {};
-    return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_blocks * 512 < status.st_size;
+    return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_blocks * static_cast<off_t>(sector_size) < status.st_size;
 }
 
 // Each with all that O_SYNC asks for.

@@ -34,14 +34,11 @@ const Case stale_data_crash_reused_indirect{
         "cuts the power after a file was written where others had their indirect blocks, and looks for lost data",
     .method =
         "On an aged disk on which every sector says where it came from, eight synced files are emptied, and another "
-        "one "
-        "is written directly, piece by piece, where they had their data and, on ext3, their indirect blocks, while the "
-        "disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that has what "
-        "was "
-        "written up to there, or only what was promised, or that lost other parts of what no flush had covered; each "
-        "is "
-        "mounted, so that the filesystem recovers, is read and checked by fsck. Recovery must not put what the journal "
-        "has of the indirect blocks back over the data.",
+        "one is written directly, piece by piece, where they had their data and, on ext3, their indirect blocks, "
+        "while the disk keeps a log of all writes and flushes. Then, at many points of that log, a disk is made that "
+        "has what was written up to there, or only what was promised, or that lost other parts of what no flush had "
+        "covered; each is mounted, so that the filesystem recovers, is read and checked by fsck. Recovery must not "
+        "put what the journal has of the indirect blocks back over the data.",
     .disk = DiskNeed::held,
     .run = run,
 };

@@ -109,8 +109,8 @@ const Case stale_data_failed_write{
         "into preallocated blocks behind and below it, into a hole, onto data and onto data shared with a clone are "
         "failed by the disk with EIO, once as a whole and once with their first sector written; then one over many "
         "extents, of whose requests the first fails. The file must not have grown, the writer must be told, and every "
-        "reader, also after a remount, and after the file has grown, before the remount or after, must find zeros, the "
-        "old data or the new; in the clone, the old.",
+        "reader, also after a remount, and after the file has grown, before the remount or after, must find zeros, "
+        "the old data or the new; in the clone, the old.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .fails_io = true,

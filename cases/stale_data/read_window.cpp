@@ -53,6 +53,9 @@ struct Change {
     std::function<bool(TrackedFile&)> make;
     bool gives_up_blocks = false;
     bool shrinks = false;
+    /// Where the data begins that it moves, and by how many bytes.
+    std::optional<std::uint64_t> moves_from{};
+    std::int64_t moves_by = 0;
 };
 
 class ReadWindow {
@@ -123,11 +126,13 @@ class ReadWindow {
              }},
         };
         if (!can_shift_) return changes;
+        const auto by = static_cast<std::int64_t>(2 * unit_);
         changes.push_back({"COLLAPSE_RANGE", SYS_fallocate,
                            [this](auto& file) { return file.shift_tail(FALLOC_FL_COLLAPSE_RANGE, blocks(4, 6)); }, true,
-                           true});
+                           true, 6 * unit_, -by});
         changes.push_back({"INSERT_RANGE", SYS_fallocate,
-                           [this](auto& file) { return file.shift_tail(FALLOC_FL_INSERT_RANGE, blocks(4, 6)); }});
+                           [this](auto& file) { return file.shift_tail(FALLOC_FL_INSERT_RANGE, blocks(4, 6)); }, false,
+                           false, 4 * unit_, by});
         return changes;
     }
 
@@ -156,9 +161,7 @@ class ReadWindow {
         auto& scene = scenes_.emplace_back(root_, number, change, reading, read_first);
         scene.file.write(blocks(0, 16));
         // What will have come to lie elsewhere is written as what belongs there.
-        const auto by = static_cast<std::int64_t>(2 * unit_);
-        if (change.name == "COLLAPSE_RANGE") scene.file.write_for_later(blocks(6, 16), -by);
-        if (change.name == "INSERT_RANGE") scene.file.write_for_later(blocks(4, 16), by);
+        if (change.moves_from) scene.file.write_for_later({*change.moves_from, 16 * unit_}, change.moves_by);
     }
 
     void play(Scene& scene) {

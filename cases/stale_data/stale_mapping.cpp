@@ -257,8 +257,8 @@ const Case stale_data_stale_mapping{
         "blocks, a hole, data, and shared blocks; the other half of its last block is data already. At its first or "
         "its fifth block the write meets a page of its memory that is missing (userfaultfd) and sleeps, while the "
         "pages from its last block on are written back and dropped, and then stored to through a mapping, punched, "
-        "allocated, or written directly; or the page never comes, and the write ends early, with dirty pages behind it "
-        "that a mapping has stored to. No byte but its own may have changed, for any reader, also after a remount.",
+        "allocated, or written directly; or the page never comes, and the write ends early, with dirty pages behind "
+        "it that a mapping has stored to. No byte but its own may have changed, for any reader, also after a remount.",
     .needs = {{"feature", "write_hold"}},
     .disk = DiskNeed::poisoned,
     .run = run,

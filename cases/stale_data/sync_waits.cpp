@@ -95,8 +95,8 @@ const Case stale_data_sync_waits{
     .method =
         "On an aged disk, files are written to, onto data, at their end, into a hole, and into preallocated blocks, "
         "each time in one of seventeen ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, "
-        "linked and drained in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. The "
-        "disk holds writes of data until the call has returned or is blocked; it must not have returned.",
+        "linked and drained in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT. "
+        "The disk holds writes of data until the call has returned or is blocked; it must not have returned.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,
