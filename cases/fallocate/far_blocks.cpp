@@ -2,7 +2,6 @@
 // Contract: a far offset is like any other: what was written is there (write(2)), holes read as zeros and are told
 // (lseek(2)), and PUNCH_HOLE takes out its range and nothing else (fallocate(2)).
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -69,8 +68,6 @@ class FarBlocks {
     void close() { file_.reset(); }
     void reopen() { file_ = File::open(path_, O_RDWR); }
 
-    [[nodiscard]] const std::map<std::uint64_t, bool>& blocks() const { return blocks_; }
-    [[nodiscard]] std::uint64_t block() const { return block_; }
     [[nodiscard]] const File& file() const { return *file_; }
     // In bytes.
     [[nodiscard]] std::uint64_t allocated() const {
@@ -159,7 +156,7 @@ std::vector<std::uint64_t> borders_of_levels(std::uint64_t block, std::uint64_t 
     return borders;
 }
 
-// Everything that one border and another one can have between them, by blocks and by halves of blocks.
+// Everything that one border and another one can have between them.
 void punch_between_levels(Experiment& experiment, std::uint64_t block) {
     FarBlocks file{experiment.filesystem().root() / "levels", 1, block};
     const auto borders = borders_of_levels(block, largest_size(file.file()));
