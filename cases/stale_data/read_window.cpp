@@ -80,7 +80,7 @@ class ReadWindow {
         experiment_.filesystem().remount();
         for (const auto& scene : scenes_) judge_whole_file(scene.file.path(), scene.file.content(), findings_);
         if (windows_ == 0) experiment_.skip("no read of data has reached the disk");
-        observe_findings(experiment_, findings_, {{"windows", windows_}, {"scenes", scenes_.size()}});
+        observe_findings(experiment_, findings_, {{"windows", windows_}, {"files", files()}});
     }
 
  private:
@@ -227,6 +227,17 @@ class ReadWindow {
         } catch (const SystemFailure& failure) {
             return -failure.error();
         }
+    }
+
+    // What is done to each file: findings name it by its number.
+    [[nodiscard]] std::vector<std::string> files() const {
+        std::vector<std::string> list;
+        for (const auto& scene : scenes_)
+            list.push_back(
+                scene.read_first
+                    ? fmt::format("{}: {}, then {}", number_of(scene), describe(scene.reading), scene.change.name)
+                    : fmt::format("{}: {}, then {}", number_of(scene), scene.change.name, describe(scene.reading)));
+        return list;
     }
 
     [[nodiscard]] static std::uint32_t number_of(const Scene& scene) { return scene.file.content().file(); }
