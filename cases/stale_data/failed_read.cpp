@@ -31,8 +31,7 @@ class FailedRead {
 
     void run() {
         const auto block = files_.block();
-        for (const auto reading :
-             {Reading::buffered, Reading::direct, Reading::mapped, Reading::spliced, Reading::ring}) {
+        for (const auto reading : possible_readings()) {
             if (reading == Reading::mapped && !populating_ends()) continue;
             fail(std::string(describe(reading)), [&](const std::filesystem::path& path) {
                 std::vector<std::byte> bytes(block);

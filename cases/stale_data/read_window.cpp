@@ -1,12 +1,12 @@
 // Reads that the disk holds, and calls that change what is read: the read comes first, or is a part of the call.
 // Contract: blocks are given up only when reads of them in flight have ended, else the reader gets what somebody else puts
 // there; and what is read meanwhile into the page cache does not show any more what the call has replaced.
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -28,7 +28,6 @@ namespace holdfast::cases {
 namespace {
 
 constexpr int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-constexpr std::array readings{Reading::buffered, Reading::direct, Reading::mapped, Reading::spliced, Reading::ring};
 
 // The system call in which a reader of that kind waits for the disk.
 long system_call_of(Reading reading) {
@@ -38,6 +37,7 @@ long system_call_of(Reading reading) {
         case Reading::spliced:
             return SYS_splice;
         case Reading::ring:
+        case Reading::ring_direct:
             return SYS_io_uring_enter;
         case Reading::buffered:
         case Reading::direct:
@@ -71,6 +71,7 @@ class ReadWindow {
     }
 
     void run() {
+        const auto readings = possible_readings();
         for (const auto& change : changes_under_a_read())
             for (const auto reading : readings) add(change, reading, true);
         for (const auto& change : changes_that_read())
@@ -242,6 +243,15 @@ class ReadWindow {
 
     [[nodiscard]] static std::uint32_t number_of(const Scene& scene) { return scene.file.content().file(); }
 
+    // A page can be written or zeroed while it is copied to the reader: then a part of the sector is from before.
+    static bool was_there(const Identity& sector, std::uint32_t file) {
+        const auto own = [file](std::string_view what) {
+            return what == describe(Zeros{}) || what.starts_with(fmt::format("data of file {} ", file));
+        };
+        const auto* const torn = std::get_if<Torn>(&sector);
+        return torn != nullptr ? own(torn->first) && own(torn->second) : own(describe(sector));
+    }
+
     // What was in the file before, during or after the change, but nothing that was never there.
     void judge(const Scene& scene, const WatchedCall& read, std::span<const std::byte> bytes) {
         const auto count = read.result();
@@ -253,9 +263,7 @@ class ReadWindow {
         }
         for (std::size_t at = 0; at + sector_size <= static_cast<std::size_t>(count); at += sector_size) {
             const auto sector = identify(bytes.subspan(at).first<sector_size>());
-            const auto* const data = std::get_if<Data>(&sector);
-            if (std::holds_alternative<Zeros>(sector) || (data != nullptr && data->tag.file == number_of(scene)))
-                continue;
+            if (was_there(sector, number_of(scene))) continue;
             findings_.add_stale(fmt::format("{} sees {}", what, describe(sector)));
         }
     }
@@ -280,12 +288,13 @@ const Case stale_data_read_window{
     .summary = "changes files while the disk holds reads of them, and looks for stale data in what is read",
     .method =
         "On an aged disk on which every sector says where it came from, files that are not in memory are read "
-        "(buffered, direct, mapped, through a pipe and io_uring) while the disk holds the reads; then ftruncate, "
-        "fallocate with PUNCH_HOLE, ZERO_RANGE, COLLAPSE_RANGE and INSERT_RANGE, or a direct or buffered write "
-        "changes what is being read. None that gives up blocks may return while the disk still has reads of them. "
-        "Then the other way round: ftruncate, PUNCH_HOLE and ZERO_RANGE begin or end inside a block and have to read "
-        "the rest of it, which the disk holds, and the readers read from the middle. When all is let go, no reader "
-        "may have got anything that was never in its file, and nobody may see what was replaced, also after a remount.",
+        "(buffered, direct, mapped, through a pipe, and through io_uring, buffered and direct) while the disk holds "
+        "the reads; then ftruncate, fallocate with PUNCH_HOLE, ZERO_RANGE, COLLAPSE_RANGE and INSERT_RANGE, or a "
+        "direct or buffered write changes what is being read. None that gives up blocks may return while the disk "
+        "still has reads of them. Then the other way round: ftruncate, PUNCH_HOLE and ZERO_RANGE begin or end inside "
+        "a block and have to read the rest of it, which the disk holds, and the readers read from the middle. When "
+        "all is let go, no reader may have got anything that was never in its file, and nobody may see what was "
+        "replaced, also after a remount.",
     .disk = DiskNeed::held,
     .run = run,
 };

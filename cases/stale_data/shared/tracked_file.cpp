@@ -23,7 +23,10 @@ void TrackedFile::put(const File& file, Range range) {
 
 void TrackedFile::write(Range range) { put(*file_, range); }
 
-void TrackedFile::write_direct(Range range) { put(File::open(path_, O_RDWR | O_DIRECT), range); }
+void TrackedFile::write_direct(Range range) {
+    if (!direct_) direct_ = File::open(path_, O_RDWR | O_DIRECT);
+    put(*direct_, range);
+}
 
 void TrackedFile::truncate(std::uint64_t size) {
     file_->truncate(size);

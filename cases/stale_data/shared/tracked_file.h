@@ -38,8 +38,12 @@ class TrackedFile {
     /// fallocate(2) with INSERT_RANGE or COLLAPSE_RANGE, through which the last write_for_later comes to its place.
     [[nodiscard]] bool shift_tail(int mode, Range range);
 
-    /// Closes it, so that its filesystem can be unmounted.
-    void close() { file_.reset(); }
+    /// Closes it, so that its filesystem can be unmounted. Nothing else does: close(2) can wait for direct I/O in flight
+    /// (fs/xfs/xfs_file.c, xfs_file_release, where there are blocks behind the end of file).
+    void close() {
+        direct_.reset();
+        file_.reset();
+    }
 
  private:
     void put(const File& file, Range range);
@@ -50,6 +54,7 @@ class TrackedFile {
     FileContent content_;
     std::uint32_t generation_ = 0;
     std::optional<File> file_;
+    std::optional<File> direct_;
 };
 
 }  // namespace holdfast
