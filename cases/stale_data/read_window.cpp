@@ -1,12 +1,12 @@
 // Reads that the disk holds, and calls that change what is read: the read comes first, or is a part of the call.
 // Contract: blocks are given up only when reads of them in flight have ended, else the reader gets what somebody else puts
 // there; and what is read meanwhile into the page cache does not show any more what the call has replaced.
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include "fixtures/io/blocking.h"
 #include "fixtures/io/reader.h"
 #include "fixtures/io/warm_up.h"
+#include "fixtures/pattern/sector.h"
 
 namespace holdfast::cases {
 namespace {
@@ -243,13 +244,15 @@ class ReadWindow {
 
     [[nodiscard]] static std::uint32_t number_of(const Scene& scene) { return scene.file.content().file(); }
 
-    // A page can be written or zeroed while it is copied to the reader: then a part of the sector is from before.
-    static bool was_there(const Identity& sector, std::uint32_t file) {
-        const auto own = [file](std::string_view what) {
-            return what == describe(Zeros{}) || what.starts_with(fmt::format("data of file {} ", file));
-        };
-        const auto* const torn = std::get_if<Torn>(&sector);
-        return torn != nullptr ? own(torn->first) && own(torn->second) : own(describe(sector));
+    // A page can be written or zeroed while it is copied to the reader: then each byte is from before or from after.
+    static bool is_mixture(std::span<const std::byte> sector, std::uint32_t file, std::uint64_t offset) {
+        std::array<std::byte, sector_size> before{};
+        std::array<std::byte, sector_size> after{};
+        fill_data(before, {file, 1}, offset);
+        fill_data(after, {file, 2}, offset);
+        for (std::size_t i = 0; i < sector.size(); ++i)
+            if (sector[i] != std::byte{0} && sector[i] != before.at(i) && sector[i] != after.at(i)) return false;
+        return true;
     }
 
     // What was in the file before, during or after the change, but nothing that was never there.
@@ -262,9 +265,13 @@ class ReadWindow {
             return;
         }
         for (std::size_t at = 0; at + sector_size <= static_cast<std::size_t>(count); at += sector_size) {
-            const auto sector = identify(bytes.subspan(at).first<sector_size>());
-            if (was_there(sector, number_of(scene))) continue;
-            findings_.add_stale(fmt::format("{} sees {}", what, describe(sector)));
+            const auto sector = bytes.subspan(at).first<sector_size>();
+            const auto found = identify(sector);
+            const auto* const data = std::get_if<Data>(&found);
+            if ((data != nullptr && data->tag.file == number_of(scene)) ||
+                is_mixture(sector, number_of(scene), 5 * unit_ + at))
+                continue;
+            findings_.add_stale(fmt::format("{} sees {}", what, describe(found)));
         }
     }
 
