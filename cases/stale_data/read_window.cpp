@@ -28,6 +28,8 @@
 namespace holdfast::cases {
 namespace {
 
+// In blocks: within all that is changed.
+constexpr std::uint64_t read_from = 5;
 constexpr int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 
 // The system call in which a reader of that kind waits for the disk.
@@ -217,7 +219,7 @@ class ReadWindow {
 
     [[nodiscard]] static long read_into(std::vector<std::byte>& bytes, Reader& reader) {
         try {
-            return static_cast<long>(reader.read(5 * bytes.size(), bytes));
+            return static_cast<long>(reader.read(read_from * bytes.size(), bytes));
         } catch (const SystemFailure& failure) {
             return -failure.error();
         }
@@ -269,7 +271,7 @@ class ReadWindow {
             const auto found = identify(sector);
             const auto* const data = std::get_if<Data>(&found);
             if ((data != nullptr && data->tag.file == number_of(scene)) ||
-                is_mixture(sector, number_of(scene), 5 * unit_ + at))
+                is_mixture(sector, number_of(scene), read_from * unit_ + at))
                 continue;
             findings_.add_stale(fmt::format("{} sees {}", what, describe(found)));
         }
