@@ -85,6 +85,10 @@ class ReadWindow {
         for (const auto& scene : scenes_) judge_whole_file(scene.file.path(), scene.file.content(), findings_);
         if (windows_ == 0) experiment_.skip("no read of data has reached the disk");
         observe_findings(experiment_, findings_, {{"windows", windows_}, {"files", files()}});
+        experiment_.observe({.name = "early_returns",
+                             .value = early_returns_.size(),
+                             .unit = "calls",
+                             .evidence = {{"calls", early_returns_}}});
     }
 
  private:
@@ -189,9 +193,8 @@ class ReadWindow {
                 auto& second = *(scene.read_first ? change : read);
                 const bool returned = !wait_for_return_or_block(second, disk_);
                 if (returned && scene.read_first && scene.change.gives_up_blocks && second.result() == 0)
-                    findings_.add_stale(
-                        fmt::format("{} of file {} has returned while {} had a read of its blocks in flight",
-                                    scene.change.name, number_of(scene), describe(scene.reading)));
+                    early_returns_.push_back(fmt::format("{} of file {} while {} had a read of its blocks in flight",
+                                                         scene.change.name, number_of(scene), describe(scene.reading)));
             }
             hold->release();
             if (!read) start_reading();
@@ -285,6 +288,7 @@ class ReadWindow {
     std::deque<Scene> scenes_;
     std::uint64_t windows_ = 0;
     Findings findings_;
+    std::vector<std::string> early_returns_;
 };
 
 void run(Experiment& experiment) { ReadWindow{experiment}.run(); }

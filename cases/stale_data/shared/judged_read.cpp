@@ -80,7 +80,8 @@ std::vector<Range> seek_holes(const File& file, std::uint64_t end) {
 bool judged_read(Reader& reader, const FileContent& content, Range range, Writers writers, Findings& findings) {
     const auto name = describe(reader.reading());
     const bool mapped = reader.reading() == Reading::mapped;
-    const auto view = reader.reading() == Reading::direct ? View::direct : View::cached;
+    const bool direct = reader.reading() == Reading::direct || reader.reading() == Reading::ring_direct;
+    const auto view = direct ? View::direct : View::cached;
     std::vector<std::byte> bytes(range.length());
 
     // The order is what the verdict rests on: see FileContent.
