@@ -80,6 +80,12 @@ void give_capability(const File& file) {
 
 bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
+timespec coarse_time() {
+    timespec now{};
+    checked(::clock_gettime(CLOCK_REALTIME_COARSE, &now), "clock_gettime");
+    return now;
+}
+
 /// The first mode that did something else than the others should say so.
 struct Answer {
     std::string good;
@@ -108,10 +114,11 @@ constexpr std::array refused_calls{
 
 class Look {
  public:
-    /// ctime is coarse: it moves on with the kernel's tick.
+    /// ctime is coarse: it moves on with the kernel's tick, whenever that comes.
     static void let_the_clock_move() {
-        const timespec tick{0, 12'000'000};
-        ::nanosleep(&tick, nullptr);
+        const timespec start = coarse_time();
+        const timespec pause{0, 1'000'000};
+        while (same(coarse_time(), start)) ::nanosleep(&pause, nullptr);
     }
 
     void success(const Mode& mode, int error, const File& file, const State& before, const Watch& watch) {
