@@ -37,6 +37,7 @@ bool take_crash(CaseResult& result, const CaseReport& report, const Ended& ended
     }
     if (report.damage)
         result.evidence["fsck"] = {{"command", report.damage->command}, {"output", report.damage->output}};
+    if (ended.stacks) result.evidence["stacks"] = *ended.stacks;
     result.verdict = Verdict::crash;
     return true;
 }

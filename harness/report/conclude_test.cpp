@@ -59,6 +59,13 @@ TEST_F(Conclude, AFilesystemThatComplainsOfAFullDiskBeforeTheCaseBeganIsBroken) 
     EXPECT_EQ(conclude_from(at_mount, ended).verdict, Verdict::crash);
 }
 
+TEST_F(Conclude, ACrashThatHangsTooKeepsTheStacks) {
+    const Ended ended{.stacks = "1 holdfast: iomap_dio_rw", .alarms = {"Oops: 0002 [#1]"}};
+    const auto result = conclude_from({.phase = std::string{phase_case}}, ended);
+    EXPECT_EQ(result.verdict, Verdict::crash);
+    EXPECT_EQ(result.evidence.at("stacks"), *ended.stacks);
+}
+
 TEST_F(Conclude, OfAToolsManyWordsTheReasonHasTheFirst) {
     const std::string said =
         "mkfs.ext4 -Q failed with exit status 1: mkfs.ext4: invalid option -- 'Q'\nUsage: mkfs.ext4 [-c]\n\t[-i]\n";
