@@ -78,7 +78,7 @@ const Case fallocate_content_model{
     .summary = "takes files through random calls of all modes, writes and ftruncate, and compares them with a model",
     .method =
         "On a poisoned disk, each of 32 files goes through a hundred random calls: fallocate in every mode that the "
-        "filesystem has, aligned and not, below and past the end; writes in eighteen ways (through the page cache and "
+        "filesystem has, aligned and not, below and past the end; writes in twenty ways (through the page cache and "
         "directly, in segments, by io_submit, io_uring, splice, sendfile and copy_file_range, synchronously, "
         "appending, at the file position) and through mappings; ftruncate; fsync; dropping the page cache. In half of "
         "the files the size is moved by ftruncate alone, so that every hole must be one. Buffered, direct and mapped "

@@ -70,6 +70,10 @@ constexpr std::array inserting{
 };
 constexpr std::array unsharing{
     Scene{"nothing shared", "DDDDDD", {1, 0}, {3, 0}},
+    Scene{"data, holes and unwritten", "DDHHUUDD", {1, 0}, {6, 0}},
+    Scene{"unaligned, past the end", "DDHHDD", {3, 100}, {5, 200}, 123},
+    Scene{"an empty file", "", {0, 0}, {3, 0}},
+    Scene{"dirty data", "DDHHDD", {1, 0}, {4, 0}, 0, true},
 };
 
 std::span<const Scene> scenes_of(const Mode& mode) {

@@ -136,7 +136,7 @@ const Case stale_data_crash_random_calls{
     .summary = "cuts the power right after syncs in the middle of random calls, and compares the files with a model",
     .method =
         "On an aged disk, six files take turns at random calls, as in fallocate.content_model: fallocate in every "
-        "mode that the filesystem has, writes in eighteen ways and through mappings, ftruncate. After every ten calls "
+        "mode that the filesystem has, writes in twenty ways and through mappings, ftruncate. After every ten calls "
         "one is synced, by fsync or fdatasync; then what was promised is exact: at that moment of the disk's log, "
         "with all lost that no flush had covered, and with a random part of it lost, the filesystem is mounted, and "
         "the file's size and content must be those of the model. The seed decides about all calls; a failure lists "

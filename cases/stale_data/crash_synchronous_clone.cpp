@@ -1,6 +1,7 @@
 // Cuts the power after files were cloned and copied to descriptors of O_SYNC.
 // Contract: what such a call has put into the file is durable when it returns (open(2), O_SYNC).
 #include "cases/stale_data/shared/crash.h"
+#include "fixtures/filesystem/allocation_units.h"
 
 namespace holdfast::cases {
 namespace {
@@ -9,8 +10,9 @@ using File = CrashTest::WrittenFile;
 
 void run(Experiment& experiment) {
     CrashTest test{experiment};
+    const auto unit = direct_write_unit(experiment.filesystem());
     auto& source = test.create();
-    source.write_direct({0, 128 * KiB});
+    source.write_direct({0, 32 * unit});
     source.fsync();
     const auto synchronously = [&](File& target, auto call) {
         target.reopen_synchronously();
@@ -23,11 +25,11 @@ void run(Experiment& experiment) {
     any |= synchronously(whole, [&] { return whole.clone(source); });
     for (const auto call : {&File::clone_range, &File::copy}) {
         auto& fresh = test.create();
-        any |= synchronously(fresh, [&] { return (fresh.*call)(source, 32 * KiB, {0, 64 * KiB}); });
+        any |= synchronously(fresh, [&] { return (fresh.*call)(source, 8 * unit, {0, 16 * unit}); });
         auto& grown = test.create();
-        grown.write_direct({0, 16 * KiB});
+        grown.write_direct({0, 4 * unit});
         grown.fsync();
-        any |= synchronously(grown, [&] { return (grown.*call)(source, 0, {16 * KiB, 80 * KiB}); });
+        any |= synchronously(grown, [&] { return (grown.*call)(source, 0, {4 * unit, 20 * unit}); });
     }
     if (!any) experiment.skip("files can be neither cloned nor copied: FICLONE and copy_file_range are EOPNOTSUPP");
     test.cut_power_at_promises();

@@ -8,14 +8,15 @@
 
 #include "cases/stale_data/shared/crash.h"
 #include "fixtures/base/failure.h"
+#include "fixtures/filesystem/allocation_units.h"
 
 namespace holdfast::cases {
 namespace {
 
-constexpr Range given_up{16 * KiB, 48 * KiB};
-
 void run(Experiment& experiment) {
     CrashTest test{experiment};
+    const auto unit = direct_write_unit(experiment.filesystem());
+    const Range given_up{4 * unit, 12 * unit};
     using File = CrashTest::WrittenFile;
     std::vector<std::pair<File*, File*>> pairs;
     for (int i = 0; i < 3; ++i) {
@@ -23,7 +24,7 @@ void run(Experiment& experiment) {
         pairs.emplace_back(&source, &test.create());
     }
     for (const auto& [source, clone] : pairs) {
-        source->write_direct({0, 64 * KiB});
+        source->write_direct({0, 16 * unit});
         source->fsync();
         if (!clone->clone(*source)) experiment.skip("files cannot be cloned: FICLONE is EOPNOTSUPP");
         clone->fsync();

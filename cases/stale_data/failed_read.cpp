@@ -31,7 +31,7 @@ class FailedRead {
 
     void run() {
         const auto block = files_.block();
-        for (const auto reading : possible_readings()) {
+        for (const auto reading : possible_readings(experiment_.filesystem().root())) {
             if (reading == Reading::mapped && !populating_ends()) continue;
             fail(std::string(describe(reading)), [&](const std::filesystem::path& path) {
                 std::vector<std::byte> bytes(block);

@@ -42,6 +42,8 @@ long system_call_of(Reading reading) {
         case Reading::ring:
         case Reading::ring_direct:
             return SYS_io_uring_enter;
+        case Reading::uncached:
+            return SYS_preadv2;
         case Reading::buffered:
         case Reading::direct:
             break;
@@ -74,7 +76,7 @@ class ReadWindow {
     }
 
     void run() {
-        const auto readings = possible_readings();
+        const auto readings = possible_readings(root_);
         for (const auto& change : changes_under_a_read())
             for (const auto reading : readings) add(change, reading, true);
         for (const auto& change : changes_that_read())
@@ -301,7 +303,8 @@ const Case stale_data_read_window{
     .summary = "changes files while the disk holds reads of them, and looks for stale data in what is read",
     .method =
         "On an aged disk on which every sector says where it came from, files that are not in memory are read "
-        "(buffered, direct, mapped, through a pipe, and through io_uring, buffered and direct) while the disk holds "
+        "(buffered, direct, mapped, through a pipe, with RWF_DONTCACHE, and through io_uring, buffered and direct) "
+        "while the disk holds "
         "the reads; then ftruncate, fallocate with PUNCH_HOLE, ZERO_RANGE, COLLAPSE_RANGE and INSERT_RANGE, or a "
         "direct or buffered write changes what is being read. None that gives up blocks may return while the disk "
         "still has reads of them. Then the other way round: ftruncate, PUNCH_HOLE and ZERO_RANGE begin or end inside "

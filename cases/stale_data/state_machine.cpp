@@ -18,7 +18,7 @@ const Case stale_data_state_machine{
     .name = "stale_data.state_machine",
     .summary = "carries out random sequences of calls, failures and power cuts against a model, and shrinks what fails",
     .method =
-        "Each sequence has an aged filesystem of its own, and three files: writes in sixteen ways and through "
+        "Each sequence has an aged filesystem of its own, and three files: writes in seventeen ways and through "
         "mappings, fallocate in every mode that there is, ftruncate, copies and clones, syncs, dropped pages, looks "
         "by five kinds of reader, writes that the disk fails, calls in flight together whose data the disk completes "
         "in some order, and power cuts, after which a moment of the disk's log is mounted and judged beside the "

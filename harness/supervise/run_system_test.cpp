@@ -14,6 +14,7 @@
 #include "fixtures/base/child_process.h"
 #include "fixtures/base/failure.h"
 #include "fixtures/base/mount.h"
+#include "fixtures/probe/kernel_version.h"
 #include "fixtures/probe/requirement.h"
 #include "harness/results/result_file.h"
 #include "harness/testing/left_behind.h"
@@ -163,6 +164,13 @@ TEST(Planted, ASizeThatMovesBeforeTheDataIsSeen) {
 TEST(Planted, ASizeThatIsDurableBeforeTheDataIsSeenByEveryCase) {
     if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
     expect_all_fail(planted("early_durable_size"), 3);
+}
+
+// XFS alone has atomic writes on every disk.
+TEST(Planted, AKernelThatForgetsTheFlagsOfAWriteIsSeenByEveryCase) {
+    if (const auto missing = find_missing(Requirement{"feature", "fuse"})) GTEST_SKIP() << missing->what;
+    if (KernelVersion::running() < KernelVersion{6, 16, 0}) GTEST_SKIP() << "XFS has no atomic writes of its own";
+    expect_all_fail(planted("forgotten_flags", "xfs"), 4);
 }
 
 TEST(Planted, DamagedFilesystemIsCrash) {

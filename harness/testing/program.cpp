@@ -6,10 +6,10 @@ ToolRun holdfast(const std::vector<std::string>& arguments) { return run_tool(HO
 
 ToolRun holdfast_planted(const std::vector<std::string>& arguments) { return run_tool(HOLDFAST_PLANTED, arguments); }
 
-CaseResult planted(const std::string& name) {
+CaseResult planted(const std::string& name, const std::string& filesystem) {
     const Scratch scratch;
     const auto file = scratch / "results.json";
-    holdfast_planted({"run", "planted." + name, "--filesystem", "ext4", "--results", file.string()});
+    holdfast_planted({"run", "planted." + name, "--filesystem", filesystem, "--results", file.string()});
     return read_result_file(file).cases.at(0);
 }
 

@@ -47,7 +47,7 @@ ToolRun as_nobody(std::vector<std::string> arguments);
 /// Runs one case on one filesystem and gives back its result.
 [[nodiscard]] CaseResult run_one(const std::string& name, const std::string& filesystem);
 
-/// The same of the planted case "planted.NAME", on ext4.
-[[nodiscard]] CaseResult planted(const std::string& name);
+/// The same of the planted case "planted.NAME".
+[[nodiscard]] CaseResult planted(const std::string& name, const std::string& filesystem = "ext4");
 
 }  // namespace holdfast

@@ -15,6 +15,7 @@
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/reader.h"
 #include "fixtures/io/warm_up.h"
+#include "fixtures/pattern/sector.h"
 
 namespace holdfast {
 namespace {
@@ -151,6 +152,7 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
         model(written, cut, reader.size()).judge(content, reader.size(), state, findings);
         return findings;
     };
+    judge_whole_writes(content, file, cut, state);
     // A rename that has begun leaves one of the two; one that was promised, the new one.
     const auto& replaced = file.replaced_;
     const bool may_be_old = !replaced || cut <= replaced->promised;
@@ -159,6 +161,30 @@ void CrashTest::judge_file(const std::filesystem::path& root, const WrittenFile&
         if (const auto as_new = judge_as(*replaced->by); as_new.none() || as_new.stale() < findings.stale())
             findings = as_new;
     findings_.merge(findings);
+}
+
+// Of a write that a later one may have covered in part, nothing can be told.
+void CrashTest::judge_whole_writes(std::span<const std::byte> content, const WrittenFile& file, std::uint64_t cut,
+                                   std::string_view state) {
+    const auto sectors_of = [&](const WrittenFile::Event& event, Range range) {
+        std::uint64_t count = 0;
+        for (auto at = range.begin; at < std::min<std::uint64_t>(range.end, content.size()); at += sector_size)
+            count += is_data(content.subspan(at, sector_size), {file.number_, event.generation}, at) ? 1U : 0U;
+        return count;
+    };
+    for (std::size_t i = 0; i < file.events_.size(); ++i) {
+        const auto& event = file.events_[i];
+        if (!event.whole || event.at > cut) continue;
+        const auto there = sectors_of(event, event.range);
+        const bool covered = std::any_of(
+            file.events_.begin() + static_cast<std::ptrdiff_t>(i) + 1, file.events_.end(), [&](const auto& later) {
+                return later.kind == WrittenFile::Event::Kind::write && overlap(later.range, event.range) &&
+                       sectors_of(later, intersection(later.range, event.range)) > 0;
+            });
+        if (covered || there == 0 || there * sector_size == event.range.length()) continue;
+        torn_.push_back(fmt::format("{} of {} bytes at offset {} of file {} are there; {}", there * sector_size,
+                                    event.range.length(), event.range.begin, file.number_, state));
+    }
 }
 
 // What recovery left behind the end of file must not show when the file grows; but what was written there last, and had

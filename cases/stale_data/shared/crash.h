@@ -22,6 +22,7 @@
 #include "cases/stale_data/shared/crash_model.h"
 #include "cases/stale_data/shared/power_cut.h"
 #include "fixtures/base/aligned_buffer.h"
+#include "fixtures/io/atomic_write.h"
 #include "fixtures/io/file.h"
 #include "fixtures/io/reader.h"
 #include "fixtures/io/sync_way.h"
@@ -49,6 +50,8 @@ class CrashTest {
         /// At `range.begin`, with O_DIRECT or through the page cache.
         void write_direct(Range range);
         void write_buffered(Range range);
+        /// As write_direct, with RWF_ATOMIC: a power cut leaves all of it or nothing. Returns what the call did.
+        std::int64_t write_atomically(AtomicWay way, Range range);
         /// As write_direct. False where there is no space (ENOSPC).
         [[nodiscard]] bool write_direct_if_space(Range range);
         /// In a way that promises what it has written, and so all before it: use it only where everything before it was
@@ -123,6 +126,8 @@ class CrashTest {
             std::uint32_t generation = 0;
             /// Whether all calls before it had returned when it began, and those after it began later.
             bool alone = true;
+            /// Of a write: whether a power cut must leave all of it or nothing.
+            bool whole = false;
             /// Of a clone or a copy: of whom, after how many calls, and where to.
             const WrittenFile* source = nullptr;
             std::size_t source_calls = 0;
@@ -204,6 +209,8 @@ class CrashTest {
     [[nodiscard]] const Findings& findings() const { return findings_; }
     [[nodiscard]] const std::vector<std::string>& unmountable() const { return unmountable_; }
     [[nodiscard]] const std::vector<std::string>& damaged() const { return damaged_; }
+    /// Writes with RWF_ATOMIC of which a power cut has left a part.
+    [[nodiscard]] const std::vector<std::string>& torn() const { return torn_; }
     [[nodiscard]] std::uint64_t states() const { return states_; }
 
  private:
@@ -214,6 +221,8 @@ class CrashTest {
                       std::mt19937_64& random);
     void judge_file(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                     std::string_view state);
+    void judge_whole_writes(std::span<const std::byte> content, const WrittenFile& file, std::uint64_t cut,
+                            std::string_view state);
     void judge_behind(const std::filesystem::path& root, const WrittenFile& file, std::uint64_t cut,
                       std::string_view state);
     void cut_power_anywhere(const WriteLog& log, std::mt19937_64& random);
@@ -231,6 +240,7 @@ class CrashTest {
     Findings findings_;
     std::vector<std::string> unmountable_;
     std::vector<std::string> damaged_;
+    std::vector<std::string> torn_;
     std::set<std::pair<std::uint64_t, std::vector<std::uint64_t>>> tried_;
     std::uint64_t states_ = 0;
     // Most of a state's time is the checker's, and damage seldom comes alone.

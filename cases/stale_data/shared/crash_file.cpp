@@ -1,5 +1,6 @@
 // What a crash test does to its files, and remembers.
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include <fcntl.h>
@@ -57,6 +58,18 @@ bool CrashTest::WrittenFile::write_direct_if_space(Range range) {
         return false;
     }
     return true;
+}
+
+std::int64_t CrashTest::WrittenFile::write_atomically(AtomicWay way, Range range) {
+    const auto bytes = begin_write(range);
+    events_.back().whole = true;
+    const auto result = holdfast::write_atomically(way, direct_, range.begin, bytes.bytes());
+    if (!result || *result < 0) {
+        events_.pop_back();
+        return result.value_or(-EOPNOTSUPP);
+    }
+    size_ = std::max(size_, range.end);
+    return *result;
 }
 
 void CrashTest::WrittenFile::write_buffered(Range range) { write(buffered_, range); }

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "fixtures/base/failure.h"
+#include "fixtures/io/mapping.h"
+#include "fixtures/io/rwf.h"
 #include "fixtures/pattern/sector.h"
 
 namespace holdfast {
@@ -25,6 +29,10 @@ long system_call_of(Kind kind) {
             return SYS_io_submit;
         case Kind::buffered_write:
             return SYS_pwrite64;
+        case Kind::uncached_write:
+            return SYS_pwritev2;
+        case Kind::store:
+            return any_system_call;
         case Kind::datasync:
             return SYS_fdatasync;
         case Kind::truncate:
@@ -37,7 +45,8 @@ long system_call_of(Kind kind) {
 }
 
 bool writes(const Operation& operation) {
-    return operation.kind == Kind::direct_write || operation.kind == Kind::buffered_write;
+    constexpr std::array kinds{Kind::direct_write, Kind::buffered_write, Kind::uncached_write, Kind::store};
+    return std::ranges::find(kinds, operation.kind) != kinds.end();
 }
 
 // The writes that are held, by their place on the disk, are those of the file by their place in it, but for how the
@@ -143,6 +152,12 @@ long Crossing::call(std::size_t index) {
     switch (kind) {
         case Kind::buffered_write:
             return ::pwrite(file, buffers_[index].bytes().data(), range.length(), begin);
+        case Kind::uncached_write: {
+            const iovec vector{buffers_[index].bytes().data(), range.length()};
+            return ::pwritev2(file, &vector, 1, begin, rwf_dontcache);
+        }
+        case Kind::store:
+            return store(index);
         case Kind::datasync:
             return ::fdatasync(file);
         case Kind::truncate:
@@ -154,6 +169,18 @@ long Crossing::call(std::size_t index) {
             break;
     }
     return -1;
+}
+
+long Crossing::store(std::size_t index) {
+    const auto& range = operations_[index].range;
+    try {
+        const Mapping mapping{buffered_, range.begin, range.length()};
+        std::ranges::copy(buffers_[index].bytes(), mapping.bytes().begin());
+    } catch (const SystemFailure& failure) {
+        errno = failure.error();
+        return -1;
+    }
+    return static_cast<long>(range.length());
 }
 
 void Crossing::begin(std::size_t index) {

@@ -47,6 +47,8 @@ class Crossing {
     [[nodiscard]] long perform(std::size_t index);
     [[nodiscard]] long submit_direct(std::size_t index);
     [[nodiscard]] long call(std::size_t index);
+    // The number of bytes, or -1 and errno.
+    [[nodiscard]] long store(std::size_t index);
     void begin(std::size_t index);
     void end(std::size_t index);
     void let_one_go(Order order);

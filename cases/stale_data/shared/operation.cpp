@@ -15,6 +15,8 @@ std::uint64_t size_after(std::uint64_t size, const Operation& operation) {
             return operation.range.end;
         case Kind::direct_write:
         case Kind::buffered_write:
+        case Kind::uncached_write:
+        case Kind::store:
             return std::max(size, operation.range.end);
         case Kind::allocate:
         case Kind::zero:

@@ -16,6 +16,10 @@ struct Operation {
         direct_write,
         /// pwrite(2) through the page cache.
         buffered_write,
+        /// pwritev2(2) with RWF_DONTCACHE.
+        uncached_write,
+        /// A store through a mapping, into whole pages below the end of file.
+        store,
         /// fdatasync(2).
         datasync,
         /// ftruncate(2) to range.end.
@@ -32,6 +36,8 @@ struct Operation {
 
 [[nodiscard]] inline Operation direct_write(Range range) { return {Operation::Kind::direct_write, range}; }
 [[nodiscard]] inline Operation buffered_write(Range range) { return {Operation::Kind::buffered_write, range}; }
+[[nodiscard]] inline Operation uncached_write(Range range) { return {Operation::Kind::uncached_write, range}; }
+[[nodiscard]] inline Operation store(Range range) { return {Operation::Kind::store, range}; }
 [[nodiscard]] inline Operation datasync() { return {Operation::Kind::datasync}; }
 [[nodiscard]] inline Operation truncate_to(std::uint64_t size) { return {Operation::Kind::truncate, {0, size}}; }
 [[nodiscard]] inline Operation allocate(int mode, Range range) { return {Operation::Kind::allocate, range, mode}; }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
@@ -29,6 +30,7 @@ Readers::Readers(std::filesystem::path path, const FileContent& content, Range r
                 [this](Findings& findings) { return judged_seek(path_, content_, findings); },
                 [this](Findings& findings) { return judged_map(path_, content_, findings); }};
     if (!find_missing_feature("io_uring")) in_turn_.push_back(reading(Reading::ring));
+    if (can_read_uncached(File::open(path_, O_RDONLY))) in_turn_.push_back(reading(Reading::uncached));
 }
 
 Readers::Look Readers::reading(Reading reading) const {

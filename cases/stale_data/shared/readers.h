@@ -36,7 +36,7 @@ class Readers {
     ~Readers() = default;
 
     /// A buffered, a direct and (where that cannot stop all others) a mapped reader look, and of the others (a pipe,
-    /// io_uring, SEEK_DATA, FIEMAP) the next one. Returns when all have, or when those that have not are taken to be
+    /// io_uring, RWF_DONTCACHE, SEEK_DATA, FIEMAP) the next one. Returns when all have, or when those that have not are taken to be
     /// waiting: nothing but how many look inside the window depends on that.
     void look();
 

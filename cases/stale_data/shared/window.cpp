@@ -16,6 +16,7 @@
 #include "fixtures/io/ageing.h"
 #include "fixtures/io/clone.h"
 #include "fixtures/io/file.h"
+#include "fixtures/io/reader.h"
 #include "fixtures/io/warm_up.h"
 
 namespace holdfast {
@@ -35,6 +36,9 @@ void skip_where_lacking(Experiment& experiment, const Window& window) {
     file.truncate(MiB);
     if (window.file.cloned && clone_all(file, File::create(experiment.filesystem().root() / "clone")) == EOPNOTSUPP)
         experiment.skip("files cannot be cloned: FICLONE is EOPNOTSUPP");
+    const bool uncached = std::ranges::any_of(
+        window.operations, [](const auto& operation) { return operation.kind == Operation::Kind::uncached_write; });
+    if (uncached && !can_read_uncached(file)) experiment.skip("RWF_DONTCACHE is EOPNOTSUPP here");
     if (window.file.allocated) skip_where_lacking(experiment, file, window.file.allocated->mode);
     for (const auto& operation : window.operations)
         if (operation.kind == Operation::Kind::allocate || operation.kind == Operation::Kind::zero)

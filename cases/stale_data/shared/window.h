@@ -21,8 +21,8 @@ struct Window {
 /// On an aged filesystem: starts the operations while the disk holds all data, and lets the writes go one by one, in the
 /// order of submission, against it, and from the middle outwards; before each and at the end, every kind of reader looks
 /// at all of the file, and of its clone where it has one. Observes what both oracles find wrong (`stale`, `lost`,
-/// `unreadable`); the number of looks is evidence. Ends as SKIP where the filesystem lacks a mode of fallocate(2), or the
-/// clones, that it takes.
+/// `unreadable`); the number of looks is evidence. Ends as SKIP where the filesystem lacks a mode of fallocate(2), the
+/// clones, or the RWF_DONTCACHE that it takes.
 void look_through(Experiment& experiment, const Window& window);
 
 }  // namespace holdfast
