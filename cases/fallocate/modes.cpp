@@ -32,6 +32,8 @@ constexpr std::array allocating{
     Scene{"data and holes, past the end", "DDHHDD", {1, 0}, {9, 0}},
     Scene{"unaligned, past the end", "DDHHDDHH", {1, 100}, {8, 200}, 123},
     Scene{"inside the file", "DDHHHHHD", {3, 7}, {1, 1}},
+    // As long as three blocks, and in four.
+    Scene{"unaligned, of whole blocks", "DDHHHHHD", {2, 100}, {3, 0}},
     Scene{"an empty file", "", {0, 0}, {4, 0}},
     Scene{"one byte far past the end", "D", {5, 5}, {0, 1}},
     Scene{"dirty data", "DDHHDD", {1, 0}, {9, 0}, 0, true},
@@ -42,6 +44,7 @@ constexpr std::array punching{
     Scene{"inside one block", "DDDD", {1, 100}, {0, 100}},
     Scene{"data, unwritten and holes", "DDDDUUHH", {3, 0}, {4, 0}},
     Scene{"past the end", "DDDD", {3, 0}, {6, 0}},
+    Scene{"past an end inside a block", "DDDD", {2, 0}, {6, 0}, 123},
     Scene{"all of it past the end", "DDDD", {4, 0}, {2, 0}},
     Scene{"dirty data", "DDDDDDDD", {2, 100}, {3, 200}, 0, true},
 };

@@ -55,6 +55,7 @@ void run(Experiment& experiment) {
     promised.sync();
 
     const File filler = File::create(filesystem.root() / "filler");
+    const std::uint64_t free = space_of(filler).available;
     fill(filler, units.block, 2 * filesystem.disk().size());
 
     const int refused = bystander.file.fallocate(0, 2 * units.step, 1 * MiB + 8 * units.step);
@@ -72,6 +73,12 @@ void run(Experiment& experiment) {
     const bool whole = promised.read_at(0, content) == content.size() && is_data(content, promised_data, 0);
     experiment.observe("data written", whole ? "kept" : "lost",
                        {{"extents", summarize(read_extents(promised.descriptor()))}});
+
+    // Whether or not the disk knows of it yet.
+    filler.truncate(0);
+    const auto next = File::create(filesystem.root() / "next");
+    experiment.observe("fallocate of half of what another file has just given up",
+                       outcome_of(next.fallocate(0, 0, free / 2 / units.step * units.step)), {{"free before", free}});
 }
 
 }  // namespace
@@ -84,7 +91,8 @@ const Case fallocate_no_space{
         "A range is preallocated with KEEP_SIZE, then another file takes all space. fallocate of a third file must "
         "fail with ENOSPC and change nothing. Then every other block of the preallocated range is written with direct "
         "I/O, the rest with buffered I/O and fsync: nothing may fail for want of space, not even for the extents that "
-        "the writes split.",
+        "the writes split. In the end the other file is emptied, and half of what it has given up must be there for "
+        "the next call at once.",
     .run = run,
 };
 

@@ -209,11 +209,14 @@ class Edges {
         auto& one = create();
         auto& same = create();
         auto& other = create();
+        auto& near = create();
         one.write_same(0, 2 * unit + odd, std::byte{1});
         same.write_same(0, 2 * unit + odd, std::byte{1});
         other.write_same(0, 4 * unit, std::byte{1});
         other.write(unit, unit);
-        for (const auto* file : {&one, &same, &other}) file->open().sync();
+        near.write_same(0, 2 * unit + odd, std::byte{1});
+        near.write(2 * unit + odd - 1, 1);
+        for (const auto* file : {&one, &same, &other, &near}) file->open().sync();
         const auto ask = [&](const Content& target, std::uint64_t from, std::uint64_t length, std::uint64_t to) {
             const auto answer = deduplicate(one.open(), target.open(), {from, length, to});
             judge(one, "after a deduplication");
@@ -228,6 +231,10 @@ class Edges {
         if (const auto differing = ask(other, unit, unit, unit); differing.status != FILE_DEDUPE_RANGE_DIFFERS)
             wrong_.push_back(fmt::format("error {}, status {} for a deduplication of ranges that differ",
                                          differing.error, differing.status));
+        // The last byte differs.
+        if (const auto differing = ask(near, unit, unit + odd, unit); differing.status != FILE_DEDUPE_RANGE_DIFFERS)
+            wrong_.push_back(fmt::format("error {}, status {} for a deduplication of ends that differ", differing.error,
+                                         differing.status));
         // Up to the end of both; and into the middle of one whose block goes on differently.
         (void)ask(same, unit, unit + odd, unit);
         (void)ask(other, 2 * unit, odd, 2 * unit);

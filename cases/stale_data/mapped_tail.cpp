@@ -182,19 +182,27 @@ class MappedTails {
 
     void run() {
         std::map<Growth, Findings> found;
+        Findings synced;
         for (const auto& [growth, name] : growths)
-            for (const auto& story : all_stories(growth)) tell(story, found[growth]);
+            for (const auto& story : all_stories(growth)) tell(story, found[growth], synced);
         experiment_.filesystem().remount();
-        for (auto& [growth, file] : files_) file.judge(found[growth]);
+        for (auto& [story, file] : files_) judge(story, file, found[story.growth], synced);
         for (const auto& [growth, name] : growths) observe(name, found[growth]);
+        observe("any of them after a sync", synced);
         experiment_.observe("faults", faults_.empty() ? "right" : "wrong",
                             {{"all", faults_}, {"files", files_.size()}});
     }
 
  private:
-    void tell(const Story& story, Findings& findings) {
-        auto& [growth, file] =
-            files_.emplace_back(std::piecewise_construct, std::forward_as_tuple(story.growth),
+    // A sync that writes the last page clears what is behind the end of file.
+    static void judge(const Story& story, const TailFile& file, Findings& findings, Findings& synced) {
+        file.judge(findings);
+        if (story.before != Before::nothing) file.judge(synced);
+    }
+
+    void tell(const Story& story, Findings& findings, Findings& synced) {
+        auto& [told, file] =
+            files_.emplace_back(std::piecewise_construct, std::forward_as_tuple(story),
                                 std::forward_as_tuple(experiment_.filesystem().root(),
                                                       static_cast<std::uint32_t>(files_.size() + 1), unit_));
         if (!file.tell(story)) {
@@ -202,7 +210,7 @@ class MappedTails {
             files_.pop_back();
             return;
         }
-        file.judge(findings);
+        judge(story, file, findings, synced);
         faults_.insert(faults_.end(), file.faults().begin(), file.faults().end());
     }
 
@@ -219,7 +227,7 @@ class MappedTails {
 
     Experiment& experiment_;
     std::uint64_t unit_;
-    std::deque<std::pair<Growth, TailFile>> files_;
+    std::deque<std::pair<Story, TailFile>> files_;
     std::vector<std::string> faults_;
 };
 
