@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <deque>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -313,12 +314,10 @@ class UserMemory {
         {
             const Pages memory{file.descriptor(), 16 * unit_};
             auto* const map = reinterpret_cast<fiemap*>(memory.bytes().data() + 5 * unit_ - sizeof(fiemap));
-            *map = {.fm_start = 0,
-                    .fm_length = 16 * unit_,
-                    .fm_flags = 0,
-                    .fm_mapped_extents = 0,
-                    .fm_extent_count = 4,
-                    .fm_reserved = 0};
+            // Zeros but for these, also where data was.
+            std::ranges::fill(std::as_writable_bytes(std::span{map, 1}), std::byte{0});
+            map->fm_length = 16 * unit_;
+            map->fm_extent_count = 4;
             const int result = ::ioctl(file.descriptor(), FS_IOC_FIEMAP, map);
             if (result != 0)
                 wrong_.push_back(fmt::format("FIEMAP into a mapping of the file gave {}", error_name(errno)));
