@@ -47,7 +47,9 @@ constexpr std::array growths{std::pair{Growth::truncate, "ftruncate"},
                              std::pair{Growth::truncate_twice, "ftruncate down and up"}};
 
 std::vector<Story> all_stories(Growth growth) {
-    constexpr std::array sizes{std::uint64_t{1'000}, std::uint64_t{4'096 + 512}, std::uint64_t{8'192 + 2'560}};
+    // The first fits into an inode (ext4, inline_data).
+    constexpr std::array sizes{std::uint64_t{100}, std::uint64_t{1'000}, std::uint64_t{4'096 + 512},
+                               std::uint64_t{8'192 + 2'560}};
     std::vector<Story> stories;
     for (const auto size : sizes)
         for (const auto before : {Before::nothing, Before::sync, Before::sync_and_drop})
@@ -130,7 +132,7 @@ class TailFile {
                 truncate(file, far + 100);
                 return true;
             case Growth::truncate_twice:
-                truncate(file, story.size - 300);
+                truncate(file, story.size - std::min<std::uint64_t>(300, story.size / 2));
                 truncate(file, far + 100);
                 return true;
             case Growth::allocate: {

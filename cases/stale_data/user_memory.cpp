@@ -8,12 +8,16 @@
 #include <cerrno>
 #include <deque>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -250,12 +254,14 @@ class UserMemory {
 
     // A call whose memory is a mapping of the same file: it returns, and what it has moved is what was there.
     void meet_itself() {
-        for (const bool cold : {false, true})
+        for (const bool cold : {false, true}) {
+            map_into_itself(cold);
             for (const int flags : {0, O_DIRECT})
                 for (const bool same_place : {false, true}) {
                     move_within(cold, flags, same_place);
                     if (same_place) read_into_itself(cold, flags);
                 }
+        }
     }
 
     struct Own {
@@ -302,6 +308,26 @@ class UserMemory {
         judge_own(content, file, data, result, flags, "a read into a mapping of the file");
     }
 
+    // FIEMAP, whose header is in a page of the file, and whose extents go to the next one.
+    void map_into_itself(bool cold) {
+        auto [content, file, data] = own(cold, 0);
+        {
+            const Pages memory{file.descriptor(), 16 * unit_};
+            auto* const map = reinterpret_cast<fiemap*>(memory.bytes().data() + 5 * unit_ - sizeof(fiemap));
+            // Zeros but for these, also where data was.
+            std::ranges::fill(std::as_writable_bytes(std::span{map, 1}), std::byte{0});
+            map->fm_length = 16 * unit_;
+            map->fm_extent_count = 4;
+            const int result = ::ioctl(file.descriptor(), FS_IOC_FIEMAP, map);
+            if (result != 0)
+                wrong_.push_back(fmt::format("FIEMAP into a mapping of the file gave {}", error_name(errno)));
+            else if (map->fm_mapped_extents == 0)
+                wrong_.emplace_back("FIEMAP into a mapping of the file found no extents");
+        }
+        std::filesystem::remove(path(content.file()));
+        contents_.pop_back();
+    }
+
     // Direct I/O may not be possible to pages of the same file; but then it says so.
     void judge_own(FileContent& content, const File& file, const std::vector<std::byte>& data, std::int64_t result,
                    int flags, const char* call) {
@@ -343,7 +369,7 @@ const Case stale_data_user_memory{
         "RWF_APPEND, by io_submit and io_uring. The call must write all, or what comes before, or give EFAULT; the "
         "size, what it returned as written, what shows behind that when the file grows, and all else must be right "
         "for every reader, also after a remount. Then a file is written from a mapping of itself and read into one: "
-        "that must end, and move just what was there.",
+        "that must end, and move just what was there; and FIEMAP puts its extents into one (commit b0ad381fa769).",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .run = run,
