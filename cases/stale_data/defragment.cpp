@@ -134,9 +134,8 @@ const Case stale_data_defragment{
     .summary = "moves the blocks of a file into those that another one was given for it, and reads both",
     .method =
         "Files of sixteen blocks, clean, dirty, and half of them only preallocated, are moved into blocks of a donor "
-        "file "
-        "that were preallocated (EXT4_IOC_MOVE_EXT, which e4defrag uses). At once and after a remount the file must "
-        "be what it was, and the donor, which has the file's old blocks then, must read as zeros.",
+        "file that were preallocated (EXT4_IOC_MOVE_EXT, which e4defrag uses). At once and after a remount the file "
+        "must be what it was, and the donor, which has the file's old blocks then, must read as zeros.",
     .disk = DiskNeed::poisoned,
     .run = run,
 };

@@ -177,10 +177,10 @@ const Case stale_data_metadata_after_crash{
     .summary = "cuts the power after a file's mode, owner, times, attributes and names were synced, and looks for them",
     .method =
         "On a held disk, files get another mode, another owner, other times, an extended attribute, and are synced; "
-        "files "
-        "and directories are made, linked, renamed, removed and given a name for the first time, and the directory is "
-        "synced. For the moment after each of these ten, a disk is made with just what flushes had covered by then; it "
-        "is mounted, so that the filesystem recovers, and the change must be there. fsck looks at the last one.",
+        "files and directories are made, linked, renamed, removed and given a name for the first time, and the "
+        "directory is synced. For the moment after each of these ten, a disk is made with just what flushes had "
+        "covered by then; it is mounted, so that the filesystem recovers, and the change must be there. fsck looks at "
+        "the last one.",
     .disk = DiskNeed::held,
     .run = run,
 };

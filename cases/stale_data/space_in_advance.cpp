@@ -91,10 +91,8 @@ const Case stale_data_space_in_advance{
     .summary = "writes on a nearly full disk on which space was taken in advance for a file that grew",
     .method =
         "A file grows by appends to 24 MiB, for which XFS takes space in advance, and stays open; another file gets "
-        "all "
-        "of the rest but 3 MiB. A third one is then written through the page cache, by more than is left where enough "
-        "was "
-        "taken in advance: that must be given back. Both files' data is read.",
+        "all of the rest but 3 MiB. A third one is then written through the page cache, by more than is left where "
+        "enough was taken in advance: that must be given back. Both files' data is read.",
     .run = run,
 };
 

@@ -141,8 +141,8 @@ const Case stale_data_sync_waits{
         "On an aged disk, files are written to, onto data, at their end, into a hole, and into preallocated blocks, "
         "each time in one of seventeen ways that promise the write: fsync, fdatasync, syncfs, msync, by io_submit, "
         "linked and drained in io_uring, O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC, the attribute S, and with O_DIRECT; and "
-        "sync_file_range that waits, and fsync where another call has begun the writeback. "
-        "The disk holds writes of data until the call has returned or is blocked; it must not have returned.",
+        "sync_file_range that waits, and fsync where another call has begun the writeback. The disk holds writes of "
+        "data until the call has returned or is blocked; it must not have returned.",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::held,
     .run = run,

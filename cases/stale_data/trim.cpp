@@ -132,8 +132,7 @@ const Case stale_data_trim{
     .method =
         "Three times, sixty files of a few blocks, some with preallocated blocks behind their data, are written and "
         "synced, and every second is removed; then all free space is trimmed (FITRIM), in the last round before what "
-        "was "
-        "removed is free on the disk. The disk forgets what it is told to: it reads as zeros from then on. After a "
+        "was removed is free on the disk. The disk forgets what it is told to: it reads as zeros from then on. After a "
         "remount all files that are left must be whole, and fsck looks at the rest when the case ends.",
     .run = run,
 };

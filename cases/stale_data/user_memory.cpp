@@ -367,9 +367,9 @@ const Case stale_data_user_memory{
         "from a mapping of which no page was touched, from a file that is not in memory, and from memory that begins "
         "inside a page and of which a part cannot be read; through the page cache and directly, with O_APPEND and "
         "RWF_APPEND, by io_submit and io_uring. The call must write all, or what comes before, or give EFAULT; the "
-        "size, what it returned as written, what shows behind that when the file grows, and all else must be right "
-        "for every reader, also after a remount. Then a file is written from a mapping of itself and read into one: "
-        "that must end, and move just what was there; and FIEMAP puts its extents into one (commit b0ad381fa769).",
+        "size, what it returned as written, what shows behind that when the file grows, and all else must be right for "
+        "every reader, also after a remount. Then a file is written from a mapping of itself and read into one: that "
+        "must end, and move just what was there; and FIEMAP puts its extents into one (commit b0ad381fa769).",
     .needs = {{"feature", "aio"}},
     .disk = DiskNeed::poisoned,
     .run = run,

@@ -217,8 +217,7 @@ const Case stale_data_write_metadata{
     .summary = "writes to files in every way, cuts them and clones over them, and looks at times, setuid and setgid",
     .method =
         "Files with times of 2001, setuid, setgid and a file capability are changed by a thread without CAP_FSETID, "
-        "each "
-        "in one of some fifty ways: written to and appended to through the page cache and directly, by every call "
+        "each in one of some fifty ways: written to and appended to through the page cache and directly, by every call "
         "there is, cut and grown by truncate, ftruncate and O_TRUNC, stored to through a mapping, cloned over. mtime "
         "and ctime must have moved, and the bits be gone (but for a mapping), and be so still after a remount; and a "
         "file that is data all over must not seem to have holes (st_blocks), dirty or not.",
