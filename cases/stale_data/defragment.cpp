@@ -44,6 +44,7 @@ class Defragment {
 
     void run() {
         for (const auto kind : {Kind::clean, Kind::dirty, Kind::preallocated}) move(kind);
+        if (blocks_moved_ == 0) experiment_.skip("EXT4_IOC_MOVE_EXT has moved nothing: EBUSY");
         experiment_.filesystem().remount();
         for (std::uint32_t number = 1; number <= files_; ++number) judge(number, "after a remount");
         experiment_.observe("moved", moved_.empty() ? "right" : moved_.front(), {{"all", moved_}});
@@ -76,11 +77,10 @@ class Defragment {
         if (::ioctl(file.descriptor(), move_extent, &request) != 0) {
             if (errno == ENOTTY || errno == EOPNOTSUPP || errno == EINVAL)
                 experiment_.skip(fmt::format("EXT4_IOC_MOVE_EXT is {} here", error_name(errno)));
-            // Dirty pages may be in the way.
-            if (kind != Kind::dirty || errno != EBUSY)
-                throw SystemFailure("EXT4_IOC_MOVE_EXT of " + file.path().string(), errno);
-        } else if (request.moved == 0)
-            moved_.push_back(fmt::format("nothing of file {}", files_));
+            // What is dirty, or waits for a journal that there is not, may be in the way.
+            if (errno != EBUSY) throw SystemFailure("EXT4_IOC_MOVE_EXT of " + file.path().string(), errno);
+        }
+        blocks_moved_ += request.moved;
         judge(files_, "at once");
     }
 
@@ -118,6 +118,7 @@ class Defragment {
     std::filesystem::path root_;
     std::uint64_t block_;
     std::uint32_t files_ = 0;
+    std::uint64_t blocks_moved_ = 0;
     // Of the data of each file.
     std::vector<std::uint32_t> generations_;
     std::vector<std::string> moved_;
